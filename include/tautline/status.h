@@ -1,0 +1,33 @@
+// What every call of the library returns. No exceptions, no printing: a Status
+// carries the facts, and the caller decides how to tell a person.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tautline {
+
+enum class StatusCode : std::uint8_t {
+  ok,
+  invalid_argument,    // `argument` names it, `expected` says what is allowed
+  unsupported_device,  // this build has no such device
+  out_of_memory,       // scratch memory could not be had; nothing was written
+};
+
+/// The result of a call. On anything but `ok` no output was written.
+struct [[nodiscard]] Status {
+  StatusCode code = StatusCode::ok;
+  const char* argument = "";  // name of the argument at fault; static text
+  const char* expected = "";  // what it must be; static text
+  double given = 0;           // what it was: a size, a value, a dimension
+  std::int64_t index = -1;    // where in the argument (element or dimension), -1: nowhere
+
+  [[nodiscard]] constexpr bool ok() const noexcept { return code == StatusCode::ok; }
+};
+
+/// Writes one line for a person into `buffer` (always terminated if `size` > 0)
+/// and returns the length that the whole line has, like std::snprintf:
+/// "lam: must be >= 0 and not NaN, got -1 at index 3".
+std::size_t describe(const Status& status, char* buffer, std::size_t size) noexcept;
+
+}  // namespace tautline

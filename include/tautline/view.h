@@ -1,0 +1,120 @@
+// Views of arrays that the caller owns: pointer, element type, shape, strides.
+// Any strides will do (also 0 in inputs, for broadcasting, and negative ones),
+// so rows, columns and slices of a larger array need no copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+
+namespace tautline {
+
+/// Element types. float16 (IEEE binary16) and bfloat16 are storage only:
+/// arithmetic is never narrower than float32.
+enum class DType : std::uint8_t { float16, bfloat16, float32, float64 };
+
+[[nodiscard]] constexpr std::int64_t size_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float16:
+    case DType::bfloat16: return 2;
+    case DType::float32: return 4;
+    case DType::float64: return 8;
+  }
+  return 0;
+}
+
+/// The most dimensions a view may have.
+inline constexpr int kMaxDims = 8;
+
+/// A strided array. `Data` is `void` for outputs and `const void` for inputs.
+/// A default-made view means "not given".
+template <class Data>
+struct BasicView {
+  Data* data = nullptr;
+  DType dtype = DType::float32;
+  int ndim = -1;                        // -1: not given; 0: one element
+  std::int64_t shape[kMaxDims] = {};    // of dimensions 0 .. ndim - 1
+  std::int64_t strides[kMaxDims] = {};  // in elements, not bytes
+
+  [[nodiscard]] constexpr bool given() const noexcept { return ndim >= 0; }
+
+  // Not explicit: an output may be read wherever an input is asked for.
+  constexpr operator BasicView<const void>() const noexcept requires(!std::is_const_v<Data>) {
+    BasicView<const void> view;
+    view.data = data;
+    view.dtype = dtype;
+    view.ndim = ndim;
+    for (int d = 0; d < kMaxDims; ++d) {
+      view.shape[d] = shape[d];
+      view.strides[d] = strides[d];
+    }
+    return view;
+  }
+};
+
+using View = BasicView<void>;
+using ConstView = BasicView<const void>;
+
+/// A view of `data` with the given shape and strides (in elements). More than
+/// kMaxDims dimensions make a view that every call refuses by name.
+template <class Data>
+requires std::is_void_v<Data>
+[[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype,
+                                             std::initializer_list<std::int64_t> shape,
+                                             std::initializer_list<std::int64_t> strides) noexcept {
+  BasicView<Data> view;
+  view.data = data;
+  view.dtype = dtype;
+  view.ndim = shape.size() == strides.size() ? static_cast<int>(shape.size()) : kMaxDims + 1;
+  if (view.ndim > kMaxDims) return view;
+  for (int d = 0; d < view.ndim; ++d) {
+    view.shape[d] = shape.begin()[d];
+    view.strides[d] = strides.begin()[d];
+  }
+  return view;
+}
+
+/// The same for an array without gaps, last dimension fastest.
+template <class Data>
+requires std::is_void_v<Data>
+[[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype,
+                                             std::initializer_list<std::int64_t> shape) noexcept {
+  BasicView<Data> result = view(data, dtype, shape, shape);
+  std::int64_t stride = 1;
+  for (int d = result.ndim <= kMaxDims ? result.ndim - 1 : -1; d >= 0; --d) {
+    result.strides[d] = stride;
+    stride *= result.shape[d];
+  }
+  return result;
+}
+
+/// The same for float and double arrays, whose dtype is known; one more
+/// argument gives strides.
+///
+/// \code
+/// std::vector<float> image(480 * 640);
+/// const auto rows = tautline::view(image.data(), {480, 640});             // along each row
+/// const auto columns = tautline::view(image.data(), {640, 480}, {1, 640});  // along each column
+/// assert(rows.ndim == 2 && rows.strides[0] == 640 && columns.strides[1] == 640);
+/// \endcode
+template <class T>
+requires std::is_floating_point_v<T>
+[[nodiscard]] constexpr auto view(T* data, std::initializer_list<std::int64_t> shape,
+                                  std::initializer_list<std::int64_t> strides) noexcept {
+  using Data = std::conditional_t<std::is_const_v<T>, const void, void>;
+  constexpr DType dtype =
+      std::is_same_v<std::remove_const_t<T>, double> ? DType::float64 : DType::float32;
+  return view(static_cast<Data*>(data), dtype, shape, strides);
+}
+
+template <class T>
+requires std::is_floating_point_v<T>
+[[nodiscard]] constexpr auto view(T* data, std::initializer_list<std::int64_t> shape) noexcept {
+  using Data = std::conditional_t<std::is_const_v<T>, const void, void>;
+  constexpr DType dtype =
+      std::is_same_v<std::remove_const_t<T>, double> ? DType::float64 : DType::float32;
+  return view(static_cast<Data*>(data), dtype, shape);
+}
+
+}  // namespace tautline
