@@ -1,0 +1,37 @@
+// Values and derivatives on one segment, from sums over it: the closed forms
+// that forward, backward and jvp share on every device.
+#pragma once
+
+namespace tautline::detail {
+
+/// What the two borders of a segment add to the sum over it. The signs are those
+/// of the solution's jumps, 0 at the ends of a row, where there is no lam. `lams`
+/// is read only at jumps.
+template <class T, class Lams>
+[[nodiscard]] constexpr T border_term(const Lams& lams, int left_edge, int left_sign,
+                                      int right_edge, int right_sign) noexcept {
+  T term = 0;
+  if (right_sign != 0) term += static_cast<T>(right_sign) * lams[right_edge];
+  if (left_sign != 0) term -= static_cast<T>(left_sign) * lams[left_edge];
+  return term;
+}
+
+/// The solution on a segment whose first sample is `first`, with `residual` the
+/// sum of weight * (x - first). Summing differences keeps all digits of the
+/// row's range however far the row is from 0.
+template <class T>
+[[nodiscard]] constexpr T segment_value(T first, T residual, T borders, T width) noexcept {
+  const T sum = residual + borders;
+  return sum == T(0) ? first : first + sum / width;
+}
+
+/// Keeps rounding from turning a jump around: beside a border marked up the
+/// value is not below its left neighbour's, and not above beside one marked down.
+template <class T>
+[[nodiscard]] constexpr T respect_jump(T value, T left_value, int sign) noexcept {
+  if (sign > 0 && value < left_value) return left_value;
+  if (sign < 0 && value > left_value) return left_value;
+  return value;
+}
+
+}  // namespace tautline::detail

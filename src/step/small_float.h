@@ -1,0 +1,72 @@
+// float16 and bfloat16 as bits. Conversions go to and from float64 directly, so
+// that a result is rounded once, to nearest even, whatever the arithmetic was.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace tautline::detail {
+
+template <int kExponentBits, int kFractionBits>
+struct SmallFloat {
+  static_assert(1 + kExponentBits + kFractionBits == 16);
+
+  std::uint16_t bits = 0;
+
+  static constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
+  static constexpr std::uint32_t kInfinity = ((1U << kExponentBits) - 1) << kFractionBits;
+  static constexpr int kDroppedBits = 52 - kFractionBits;
+
+  constexpr SmallFloat() = default;
+
+  constexpr explicit SmallFloat(double value) noexcept {
+    const auto wide = std::bit_cast<std::uint64_t>(value);
+    const auto sign = static_cast<std::uint32_t>(wide >> 48 & 0x8000U);
+    const auto fraction = wide & ((std::uint64_t{1} << 52) - 1);
+    const int exponent = static_cast<int>(wide >> 52 & 0x7FFU) - 1023;
+    std::uint32_t magnitude = kInfinity;
+    if (exponent == 1024) {
+      if (fraction != 0) magnitude |= 1U << (kFractionBits - 1);  // a quiet NaN
+    } else if (exponent <= kBias) {
+      magnitude = round_magnitude(exponent, fraction);
+    }
+    bits = static_cast<std::uint16_t>(sign | magnitude);
+  }
+
+  constexpr explicit operator double() const noexcept {
+    const std::uint64_t sign = static_cast<std::uint64_t>(bits & 0x8000U) << 48;
+    const std::uint32_t magnitude = bits & 0x7FFFU;
+    const std::uint64_t fraction = magnitude & ((1U << kFractionBits) - 1);
+    const std::uint32_t exponent = magnitude >> kFractionBits;
+    if (exponent == 0) {  // zero or subnormal
+      const double unit =
+          std::bit_cast<double>(static_cast<std::uint64_t>(1024 - kBias - kFractionBits) << 52);
+      const double value = static_cast<double>(fraction) * unit;
+      return sign != 0 ? -value : value;
+    }
+    const std::uint64_t wide_exponent =
+        magnitude >= kInfinity ? 0x7FF : exponent + 1023 - static_cast<std::uint32_t>(kBias);
+    return std::bit_cast<double>(sign | wide_exponent << 52 | fraction << kDroppedBits);
+  }
+
+ private:
+  /// Rounds 1.fraction * 2^exponent; a carry into the exponent, up to infinity,
+  /// comes out right by itself because exponent and fraction are neighbours.
+  static constexpr std::uint32_t round_magnitude(int exponent, std::uint64_t fraction) noexcept {
+    const int below_normal = exponent < 1 - kBias ? 1 - kBias - exponent : 0;
+    const int shift = kDroppedBits + below_normal;
+    if (shift > 53) return 0;
+    const std::uint64_t significand = fraction | std::uint64_t{1} << 52;
+    std::uint64_t kept = significand >> shift;
+    const std::uint64_t rest = significand & ((std::uint64_t{1} << shift) - 1);
+    const std::uint64_t half = std::uint64_t{1} << (shift - 1);
+    if (rest > half || (rest == half && (kept & 1U) != 0)) ++kept;
+    const int lifted = below_normal > 0 ? 0 : exponent - (1 - kBias);
+    return (static_cast<std::uint32_t>(lifted) << kFractionBits) + static_cast<std::uint32_t>(kept);
+  }
+};
+
+using Float16 = SmallFloat<5, 10>;
+using BFloat16 = SmallFloat<8, 7>;
+
+}  // namespace tautline::detail
