@@ -1,0 +1,21 @@
+// The oracle of the tests: the 1D problem in float64 by another algorithm
+// (dynamic programming over the derivative of the best cost so far, Johnson
+// 2013), written to be read, not to be fast.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace tautline::reference {
+
+/// argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|.
+/// `weight` may be empty (all 1) and may hold zeros, but not only zeros;
+/// `lam` has one element an edge, each >= 0, infinity allowed. x is finite.
+std::vector<double> prox_tv1d(std::span<const double> x, std::span<const double> lam,
+                              std::span<const double> weight = {});
+
+/// The value of that objective at y.
+double objective(std::span<const double> x, std::span<const double> lam,
+                 std::span<const double> weight, std::span<const double> y);
+
+}  // namespace tautline::reference
