@@ -1,0 +1,21 @@
+# Installs the core so that find_package(tautline COMPONENTS core) finds it.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS tautline_core EXPORT tautline-core
+  COMPONENT core)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT core
+  FILES_MATCHING PATTERN "*.h")
+install(EXPORT tautline-core NAMESPACE tautline::
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautline
+  COMPONENT core)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tautline-config.cmake.in
+  ${PROJECT_BINARY_DIR}/tautline-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautline)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tautline-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tautline-config.cmake
+              ${PROJECT_BINARY_DIR}/tautline-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautline
+  COMPONENT core)

@@ -1,0 +1,280 @@
+#include "api/arguments.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+namespace tautline::detail {
+namespace {
+
+constexpr std::int64_t kLongestRow = std::numeric_limits<std::int32_t>::max() - 1;
+
+bool is_known(DType dtype) {
+  return size_of(dtype) != 0;
+}
+
+/// Number of elements, -1 where the shape is negative or the number too large.
+std::int64_t element_count(const ConstView& view) {
+  std::int64_t count = 1;
+  bool empty = false;
+  for (int d = 0; d < view.ndim; ++d) {
+    if (view.shape[d] < 0) return -1;
+    empty = empty || view.shape[d] == 0;
+  }
+  if (empty) return 0;
+  for (int d = 0; d < view.ndim; ++d) {
+    if (__builtin_mul_overflow(count, view.shape[d], &count)) return -1;
+  }
+  return count;
+}
+
+bool is_empty(const ConstView& view) {
+  return element_count(view) == 0;
+}
+
+/// Whether every element lies within the address space.
+bool is_addressable(const ConstView& view) {
+  std::int64_t reach = 1;
+  for (int d = 0; d < view.ndim; ++d) {
+    if (view.strides[d] == std::numeric_limits<std::int64_t>::min()) return false;
+    std::int64_t extent = 0;
+    if (__builtin_mul_overflow(std::abs(view.strides[d]),
+                               std::max<std::int64_t>(view.shape[d], 1) - 1, &extent) ||
+        __builtin_add_overflow(reach, extent, &reach)) {
+      return false;
+    }
+  }
+  return reach <= std::numeric_limits<std::int64_t>::max() / size_of(view.dtype);
+}
+
+/// Sufficient, and for all but contrived strides necessary: taken from the
+/// smallest stride on, each dimension steps over all that the former ones span.
+bool has_distinct_elements(const ConstView& view) {
+  bool used[kMaxDims] = {};
+  std::int64_t span = 0;
+  for (int round = 0; round < view.ndim; ++round) {
+    int smallest = -1;
+    for (int d = 0; d < view.ndim; ++d) {
+      if (used[d] || view.shape[d] <= 1) continue;
+      if (smallest < 0 || std::abs(view.strides[d]) < std::abs(view.strides[smallest])) {
+        smallest = d;
+      }
+    }
+    if (smallest < 0) break;
+    used[smallest] = true;
+    if (std::abs(view.strides[smallest]) <= span) return false;
+    span += std::abs(view.strides[smallest]) * (view.shape[smallest] - 1);
+  }
+  return true;
+}
+
+}  // namespace
+
+const Backend* find_backend(Device device) noexcept {
+  return device == Device::cpu ? &kCpuBackend : nullptr;
+}
+
+Arguments::Arguments(const char* name, const ConstView& shaped, int dim) noexcept {
+  if (check_view(name, shaped)) set_batch(name, shaped, dim);
+}
+
+void Arguments::set_batch(const char* name, const ConstView& shaped, int dim) noexcept {
+  ndim_ = shaped.ndim;
+  const int dims = std::max(ndim_, 1);  // a view without dimensions is one row of one element
+  if (dim < -dims || dim >= dims) return fail("dim", "must name a dimension of x", dim);
+  dim_ = dim < 0 ? dim + dims : dim;
+
+  const std::int64_t n = ndim_ == 0 ? 1 : shaped.shape[dim_];
+  if (n > kLongestRow) {
+    return fail(name, "size along dim must be below 2^31 - 1", static_cast<double>(n), dim_);
+  }
+  rows_.n = static_cast<std::int32_t>(n);
+  rows_.count = 1;
+  for (int d = 0; d < ndim_; ++d) {
+    if (d == dim_) continue;
+    rows_.batch_shape[rows_.batch_dims++] = shaped.shape[d];
+    if (__builtin_mul_overflow(rows_.count, shaped.shape[d], &rows_.count)) {
+      return fail(name, "must have fewer than 2^63 rows; number of dimensions", ndim_);
+    }
+  }
+}
+
+void Arguments::fail(const char* name, const char* expected, double given,
+                     std::int64_t index) noexcept {
+  if (ok()) status_ = {StatusCode::invalid_argument, name, expected, given, index};
+}
+
+void Arguments::require(bool condition, const char* name, const char* expected,
+                        double given) noexcept {
+  if (!condition) fail(name, expected, given);
+}
+
+bool Arguments::check_view(const char* name, const ConstView& view) noexcept {
+  if (!ok()) return false;
+  if (!view.given()) {
+    fail(name, "must be given; its number of dimensions", view.ndim);
+  } else if (view.ndim > kMaxDims) {
+    fail(name, "must have at most 8 dimensions, with as many strides", view.ndim);
+  } else if (!is_known(view.dtype)) {
+    fail(name, "must have a known dtype", static_cast<double>(view.dtype));
+  } else if (element_count(view) < 0) {
+    fail(name, "must have a shape of sizes >= 0 that fit in 63 bits together; number of dimensions",
+         view.ndim);
+  } else if (!is_empty(view) && view.data == nullptr) {
+    fail(name, "must not be null where its shape is not empty; number of elements",
+         static_cast<double>(element_count(view)));
+  } else if (!is_empty(view) && !is_addressable(view)) {
+    fail(name, "must have strides that stay within the address space; number of dimensions",
+         view.ndim);
+  }
+  return ok();
+}
+
+ConstRowArray Arguments::lay_out(const char* name, const ConstView& view, Along along,
+                                 bool broadcasts) noexcept {
+  ConstRowArray array;
+  if (!check_view(name, view)) return array;
+  if (view.ndim > ndim_ || (!broadcasts && view.ndim < ndim_)) {
+    fail(name,
+         broadcasts ? "must not have more dimensions than x" : "must have as many dimensions as x",
+         view.ndim);
+    return array;
+  }
+  array.data = view.data;
+  array.dtype = view.dtype;
+  array.given = true;
+  array.size = 1;  // where broadcasting supplies dim, or there is no dimension at all
+  int batch_dim = 0;
+  for (int d = 0; d < ndim_; ++d) {
+    const int own = d - (ndim_ - view.ndim);
+    const std::int64_t size = own < 0 ? 1 : view.shape[own];
+    const std::int64_t stride = own < 0 || size == 1 ? 0 : view.strides[own];
+    if (d != dim_) {
+      const std::int64_t wanted = rows_.batch_shape[batch_dim];
+      if (size != wanted && !(broadcasts && size == 1)) {
+        fail(name, "must have the size of x in its batch dimensions (where it broadcasts, or 1)",
+             static_cast<double>(size), d);
+        return array;
+      }
+      array.batch_strides[batch_dim++] = stride;
+      continue;
+    }
+    const std::int64_t n = rows_.n;
+    const std::int64_t edges = n > 0 ? n - 1 : 0;
+    switch (along) {
+      case Along::elements:
+        if (size != n && !(broadcasts && size == 1))
+          fail(name, "must have the size of x along dim", static_cast<double>(size), d);
+        break;
+      case Along::row:
+        if (size != 1) fail(name, "must have size 1 along dim", static_cast<double>(size), d);
+        break;
+      case Along::row_or_edges:
+        if (size != 1 && size != edges) {
+          fail(name, "must have size 1 (one a row) or n - 1 (one an edge) along dim",
+               static_cast<double>(size), d);
+        }
+        break;
+    }
+    array.size = static_cast<std::int32_t>(size);
+    array.stride = stride;
+  }
+  return array;
+}
+
+ConstRowArray Arguments::shaped(const char* name, const ConstView& view, Along along) noexcept {
+  return lay_out(name, view, along, false);
+}
+
+ConstRowArray Arguments::broadcast(const char* name, const ConstView& view, Along along) noexcept {
+  return lay_out(name, view, along, true);
+}
+
+ConstRowArray Arguments::optional_broadcast(const char* name, const ConstView& view,
+                                            Along along) noexcept {
+  return view.given() ? broadcast(name, view, along) : ConstRowArray{};
+}
+
+RowArray Arguments::output(const char* name, const View& view, Along along) noexcept {
+  const ConstRowArray checked = shaped(name, view, along);
+  if (ok() && !is_empty(view) && !has_distinct_elements(view)) {
+    fail(name, "must not have two elements at one address; number of dimensions", view.ndim);
+  }
+  RowArray array;
+  array.data = view.data;
+  array.dtype = checked.dtype;
+  array.given = checked.given;
+  array.size = checked.size;
+  array.stride = checked.stride;
+  std::copy(std::begin(checked.batch_strides), std::end(checked.batch_strides),
+            array.batch_strides);
+  return array;
+}
+
+RowArray Arguments::optional_output(const char* name, const View& view, Along along) noexcept {
+  return view.given() ? output(name, view, along) : RowArray{};
+}
+
+RowLam Arguments::lam(const Lam& lam) noexcept {
+  RowLam result;
+  result.number = lam.number;
+  result.array = optional_broadcast("lam", lam.array, Along::row_or_edges);
+  return result;
+}
+
+void Arguments::require_apart(const char* name, const View& output, const ConstView& in_place,
+                              std::initializer_list<Footprint> others) noexcept {
+  if (!ok() || !output.given()) return;
+  const Footprint own = ConstView(output);
+  bool shared = !same_elements(output, in_place) && may_overlap(own, in_place);
+  for (const Footprint& other : others) shared = shared || may_overlap(own, other);
+  if (shared) fail(name, kApart, output.ndim);
+}
+
+Footprint::Footprint(const ConstView& view) noexcept {
+  if (!view.given() || is_empty(view)) return;
+  const std::int64_t bytes = size_of(view.dtype);
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::int64_t common = 0;
+  for (int d = 0; d < view.ndim; ++d) {
+    const std::int64_t extent = view.strides[d] * (view.shape[d] - 1);
+    (extent < 0 ? low : high) += extent;
+    if (view.shape[d] > 1) common = std::gcd(common, view.strides[d]);
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data);
+  begin = address + static_cast<std::uintptr_t>(low * bytes);
+  end = address + static_cast<std::uintptr_t>((high + 1) * bytes);
+  step = static_cast<std::uint64_t>(common * bytes);
+  item = static_cast<std::uint64_t>(bytes);
+}
+
+Footprint::Footprint(const void* data, std::int64_t bytes) noexcept {
+  if (data == nullptr || bytes == 0) return;
+  begin = reinterpret_cast<std::uintptr_t>(data);
+  end = begin + static_cast<std::uintptr_t>(bytes);
+  step = item = 1;
+}
+
+bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
+  if (a.begin == a.end || b.begin == b.end) return false;
+  if (a.end <= b.begin || b.end <= a.begin) return false;
+  // Two combs with a common step miss one another where the teeth of one fall
+  // into the gaps of the other: channels of an interleaved image, say.
+  const std::uint64_t step = std::gcd(a.step, b.step);
+  if (step == 0) return true;
+  const std::uint64_t ahead =
+      b.begin >= a.begin ? (b.begin - a.begin) % step : (step - (a.begin - b.begin) % step) % step;
+  return ahead < a.item || ahead + b.item > step;
+}
+
+bool same_elements(const ConstView& a, const ConstView& b) noexcept {
+  if (a.data != b.data || a.dtype != b.dtype || a.ndim != b.ndim) return false;
+  for (int d = 0; d < a.ndim; ++d) {
+    if (a.shape[d] != b.shape[d] || (a.shape[d] > 1 && a.strides[d] != b.strides[d])) return false;
+  }
+  return true;
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,99 @@
+// Checks the metadata of arguments (never their values) and lays them out by
+// rows for a backend. Every check names the argument at fault.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "backend.h"
+#include "tautline/status.h"
+#include "tautline/view.h"
+
+namespace tautline::detail {
+
+/// The backend for a device, null where this build has none.
+const Backend* find_backend(Device device) noexcept;
+
+[[nodiscard]] constexpr Status unsupported_device() noexcept {
+  return {.code = StatusCode::unsupported_device, .argument = "device"};
+}
+
+/// The bytes an argument touches, and the comb of strides it touches them on.
+struct Footprint {
+  Footprint(const ConstView& view) noexcept;  // NOLINT(google-explicit-constructor)
+  Footprint(const View& view) noexcept        // NOLINT(google-explicit-constructor)
+      : Footprint(ConstView(view)) {}
+  Footprint(const void* data, std::int64_t bytes) noexcept;
+
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;  // begin == end: nothing
+  std::uint64_t step = 0;  // all elements lie on begin + multiples of step; 0: one element
+  std::uint64_t item = 0;  // bytes an element
+};
+
+/// Whether two arguments may share memory. Exact for separate and interleaved
+/// arrays; where it cannot tell it says yes.
+[[nodiscard]] bool may_overlap(const Footprint& a, const Footprint& b) noexcept;
+
+/// Whether both views are the same elements in the same order.
+[[nodiscard]] bool same_elements(const ConstView& a, const ConstView& b) noexcept;
+
+/// Checks one call's arguments one after the other; the first error stays.
+class Arguments {
+ public:
+  /// Starts with the array that gives the shape of the batch.
+  Arguments(const char* name, const ConstView& shaped, int dim) noexcept;
+
+  [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+  [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
+
+  /// Along a row an array has n elements, one, n - 1, or one or n - 1.
+  enum class Along : std::uint8_t { elements, row, row_or_edges };
+
+  /// An input of the batch's own shape, but for its size along a row.
+  ConstRowArray shaped(const char* name, const ConstView& view, Along along) noexcept;
+  /// An input that broadcasts to the batch.
+  ConstRowArray broadcast(const char* name, const ConstView& view, Along along) noexcept;
+  /// The same where the argument may be left out.
+  ConstRowArray optional_broadcast(const char* name, const ConstView& view, Along along) noexcept;
+  /// An output of the batch's own shape; no two of its elements share memory.
+  RowArray output(const char* name, const View& view, Along along) noexcept;
+  RowArray optional_output(const char* name, const View& view, Along along) noexcept;
+
+  RowLam lam(const Lam& lam) noexcept;
+
+  /// An output shares no memory with the others, except that it may be the very
+  /// view `in_place`: a row is read before it is written.
+  void require_apart(const char* name, const View& output, const ConstView& in_place,
+                     std::initializer_list<Footprint> others) noexcept;
+  static constexpr const char* kApart =
+      "must not share memory with another argument unless it is the same view of the input "
+      "that it replaces; number of dimensions";
+
+  void require(bool condition, const char* name, const char* expected, double given) noexcept;
+  void fail(const char* name, const char* expected, double given, std::int64_t index = -1) noexcept;
+
+ private:
+  void set_batch(const char* name, const ConstView& shaped, int dim) noexcept;
+  bool check_view(const char* name, const ConstView& view) noexcept;
+  ConstRowArray lay_out(const char* name, const ConstView& view, Along along,
+                        bool broadcasts) noexcept;
+
+  Rows rows_;
+  int ndim_ = 0;
+  int dim_ = 0;
+  Status status_;
+};
+
+/// Hands a checked call to its device's backend.
+template <class Call>
+Status dispatch(const Arguments& arguments,
+                Status (*Backend::*function)(const Call&, const Context&) noexcept,
+                const Call& call, const Context& context) noexcept {
+  if (!arguments.ok()) return arguments.status();
+  const Backend* backend = find_backend(context.device);
+  return backend == nullptr ? unsupported_device() : (backend->*function)(call, context);
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,147 @@
+// The seam between the public API and the devices: arguments that have been
+// checked and laid out by rows, and the table of functions that each backend
+// fills in. A backend may trust sizes, dtypes and aliasing; values it must look
+// at itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tautline/context.h"
+#include "tautline/status.h"
+#include "tautline/tv1d.h"
+#include "tautline/view.h"
+
+namespace tautline::detail {
+
+/// The shape of a batch of rows. Row r stands at the r-th place of the batch
+/// dimensions, last one fastest.
+struct Rows {
+  std::int64_t count = 0;
+  std::int32_t n = 0;
+  int batch_dims = 0;
+  std::int64_t batch_shape[kMaxDims] = {};
+};
+
+/// One row of an array.
+template <class Data>
+struct RowSpan {
+  Data* data;
+  DType dtype;
+  std::int64_t stride;
+  std::int32_t size;
+};
+
+/// An array cut into rows; broadcast dimensions have stride 0.
+template <class Data>
+struct BasicRowArray {
+  Data* data = nullptr;
+  DType dtype = DType::float32;
+  bool given = false;
+  std::int32_t size = 0;  // along a row: n, n - 1 or 1
+  std::int64_t stride = 0;
+  std::int64_t batch_strides[kMaxDims] = {};
+
+  [[nodiscard]] RowSpan<Data> row(const Rows& rows, std::int64_t index) const noexcept {
+    std::int64_t offset = 0;
+    for (int d = rows.batch_dims - 1; d >= 0; --d) {
+      offset += index % rows.batch_shape[d] * batch_strides[d];
+      index /= rows.batch_shape[d];
+    }
+    using Byte = std::conditional_t<std::is_const_v<Data>, const std::byte, std::byte>;
+    return {static_cast<Byte*>(data) + offset * size_of(dtype), dtype, stride, size};
+  }
+};
+
+using RowArray = BasicRowArray<void>;
+using ConstRowArray = BasicRowArray<const void>;
+
+/// lam of all rows: `array` where it is given, else `number`.
+struct RowLam {
+  double number = 0;
+  ConstRowArray array;
+};
+
+struct Forward1d {
+  Rows rows;
+  ConstRowArray x;
+  RowLam lam;
+  ConstRowArray weight;
+  Mode mode = Mode::smooth;
+  RowArray y;
+  std::uint32_t* partition = nullptr;  // null: not wanted
+};
+
+/// What backward and jvp know of the solution; x and y only with weights.
+struct SolvedRows {
+  Rows rows;
+  const std::uint32_t* partition = nullptr;
+  ConstRowArray x;
+  ConstRowArray y;
+  ConstRowArray weight;
+  Mode mode = Mode::smooth;
+};
+
+struct Backward1d {
+  SolvedRows solved;
+  ConstRowArray grad_y;
+  RowArray grad_x;
+  RowArray grad_lam;
+  RowArray grad_weight;
+};
+
+struct Jvp1d {
+  SolvedRows solved;
+  ConstRowArray tangent_x;
+  ConstRowArray tangent_lam;
+  ConstRowArray tangent_weight;
+  RowArray tangent_y;
+};
+
+struct Certificate1d {
+  Rows rows;
+  ConstRowArray x;
+  RowLam lam;
+  ConstRowArray weight;
+  ConstRowArray y;
+  RowArray out;
+};
+
+/// A number a row, read off x and its weights.
+struct RowReduction {
+  Rows rows;
+  ConstRowArray x;
+  ConstRowArray weight;
+  RowArray out;
+};
+
+/// The list of segments of all rows, in host memory.
+struct Segments1d {
+  Rows rows;
+  ConstRowArray y;
+  const std::uint32_t* partition = nullptr;
+  Segment* segments = nullptr;
+};
+
+[[nodiscard]] constexpr std::int64_t count_segments(const std::uint32_t* row,
+                                                    std::int64_t n) noexcept {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) count += code_at(row, i) == Code::continues ? 0 : 1;
+  return count;
+}
+
+struct Backend {
+  std::size_t (*workspace1d)(const Rows&, bool weighted, const Context&) noexcept;
+  Status (*forward1d)(const Forward1d&, const Context&) noexcept;
+  Status (*backward1d)(const Backward1d&, const Context&) noexcept;
+  Status (*jvp1d)(const Jvp1d&, const Context&) noexcept;
+  Status (*certificate1d)(const Certificate1d&, const Context&) noexcept;
+  Status (*lam_max)(const RowReduction&, const Context&) noexcept;
+  Status (*tv)(const RowReduction&, const Context&) noexcept;
+  Status (*segments1d)(const Segments1d&, const Context&) noexcept;
+};
+
+extern const Backend kCpuBackend;
+
+}  // namespace tautline::detail

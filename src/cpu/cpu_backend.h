@@ -1,0 +1,16 @@
+// The CPU backend's functions, one file each; cpu_backend.cpp gathers them.
+#pragma once
+
+#include "backend.h"
+
+namespace tautline::detail {
+
+Status forward1d(const Forward1d& call, const Context& context) noexcept;
+Status backward1d(const Backward1d& call, const Context& context) noexcept;
+Status jvp1d(const Jvp1d& call, const Context& context) noexcept;
+Status certificate1d(const Certificate1d& call, const Context& context) noexcept;
+Status lam_max(const RowReduction& call, const Context& context) noexcept;
+Status tv(const RowReduction& call, const Context& context) noexcept;
+Status segments1d(const Segments1d& call, const Context& context) noexcept;
+
+}  // namespace tautline::detail

@@ -1,0 +1,84 @@
+// Rows in and out of memory: any dtype, any stride, to and from float64, in
+// which the CPU backend computes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "backend.h"
+#include "step/small_float.h"
+
+namespace tautline::detail {
+
+/// Calls use(T{}) with the storage type that a dtype stands for.
+template <class Use>
+decltype(auto) with_storage(DType dtype, Use&& use) {
+  switch (dtype) {
+    case DType::float16: return use(Float16{});
+    case DType::bfloat16: return use(BFloat16{});
+    case DType::float32: return use(float{});
+    case DType::float64: break;
+  }
+  return use(double{});
+}
+
+inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
+  return with_storage(row.dtype, [&](auto storage) {
+    using T = decltype(storage);
+    return static_cast<double>(static_cast<const T*>(row.data)[i * row.stride]);
+  });
+}
+
+/// Loads `count` elements; a row of one element is repeated.
+inline void load_row(const RowSpan<const void>& row, std::int32_t count, double* out) {
+  const std::int64_t stride = row.size == 1 ? 0 : row.stride;
+  with_storage(row.dtype, [&](auto storage) {
+    using T = decltype(storage);
+    const T* data = static_cast<const T*>(row.data);
+    if (stride == 1) {
+      for (std::int32_t i = 0; i < count; ++i) out[i] = static_cast<double>(data[i]);
+    } else {
+      for (std::int32_t i = 0; i < count; ++i) out[i] = static_cast<double>(data[i * stride]);
+    }
+  });
+}
+
+/// Stores `count` elements, each rounded once.
+inline void store_row(const RowSpan<void>& row, std::int32_t count, const double* in) {
+  with_storage(row.dtype, [&](auto storage) {
+    using T = decltype(storage);
+    T* data = static_cast<T*>(row.data);
+    if (row.stride == 1) {
+      for (std::int32_t i = 0; i < count; ++i) data[i] = static_cast<T>(in[i]);
+    } else {
+      for (std::int32_t i = 0; i < count; ++i) data[i * row.stride] = static_cast<T>(in[i]);
+    }
+  });
+}
+
+/// Copies one element between rows of one dtype, bit for bit.
+inline void copy_element(const RowSpan<void>& to, std::int64_t i, const RowSpan<const void>& from,
+                         std::int64_t j) {
+  const std::int64_t bytes = size_of(to.dtype);
+  std::memmove(static_cast<std::byte*>(to.data) + i * to.stride * bytes,
+               static_cast<const std::byte*>(from.data) + j * from.stride * bytes,
+               static_cast<std::size_t>(bytes));
+}
+
+/// The codes of a row, one a byte while it is worked on, to and from the 2-bit form.
+inline void pack_codes(const Code* codes, std::int32_t n, std::uint32_t* words) {
+  for (std::int32_t first = 0; first < n; first += kCodesPerWord) {
+    std::uint32_t word = 0;
+    const std::int32_t last = n - first < kCodesPerWord ? n : first + kCodesPerWord;
+    for (std::int32_t i = first; i < last; ++i) {
+      word |= static_cast<std::uint32_t>(codes[i]) << (2 * (i - first));
+    }
+    words[first / kCodesPerWord] = word;
+  }
+}
+
+inline void unpack_codes(const std::uint32_t* words, std::int32_t n, Code* codes) {
+  for (std::int32_t i = 0; i < n; ++i) codes[i] = code_at(words, i);
+}
+
+}  // namespace tautline::detail
