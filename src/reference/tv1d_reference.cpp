@@ -7,14 +7,16 @@
 namespace tautline::reference {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Wider than the float64 it judges, so that its own rounding does not show.
+using Real = long double;
+constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 
 /// A nondecreasing, piecewise linear, continuous function: the derivative of the
 /// cost of the best start of the row, as a function of its last value.
 class Derivative {
  public:
   /// Adds the derivative weight * (value - x) of one more sample.
-  void add_sample(double x, double weight) {
+  void add_sample(Real x, Real weight) {
     for (Piece& piece : pieces_) {
       piece.slope += weight;
       piece.constant -= weight * x;
@@ -22,11 +24,11 @@ class Derivative {
   }
 
   /// Where the function reaches `level`: any such place where it is flat,
-  /// +-infinity where it never does.
-  [[nodiscard]] double solve(double level) const {
+  /// infinity where it never does.
+  [[nodiscard]] Real solve(Real level) const {
     for (const Piece& piece : pieces_) {
       if (piece.at(piece.end) < level) continue;  // reached further right
-      if (piece.slope == 0) return piece.begin;
+      if (piece.slope == 0) return piece.any_place();
       return std::clamp((level - piece.constant) / piece.slope, piece.begin, piece.end);
     }
     return kInfinity;
@@ -35,10 +37,10 @@ class Derivative {
   /// Passes an edge: cuts the function off at -lam and +lam. The cuts tell how
   /// the last value follows from the next one: by clamping it to [low, high].
   struct Cuts {
-    double low;
-    double high;
+    Real low;
+    Real high;
   };
-  Cuts pass_edge(double lam) {
+  Cuts pass_edge(Real lam) {
     if (lam == kInfinity) return {-kInfinity, kInfinity};
     const Cuts cuts = {pieces_.front().at(-kInfinity) >= -lam ? -kInfinity : solve(-lam),
                        pieces_.back().at(kInfinity) <= lam ? kInfinity : solve(lam)};
@@ -56,11 +58,15 @@ class Derivative {
 
  private:
   struct Piece {
-    double begin;
-    double end;
-    double slope;
-    double constant;
-    [[nodiscard]] double at(double value) const {
+    Real begin;
+    Real end;
+    Real slope;
+    Real constant;
+    [[nodiscard]] Real any_place() const {
+      if (begin > -kInfinity) return begin;
+      return end < kInfinity ? end : 0;
+    }
+    [[nodiscard]] Real at(Real value) const {
       return slope == 0 ? constant : slope * value + constant;
     }
   };
@@ -74,15 +80,22 @@ std::vector<double> prox_tv1d(std::span<const double> x, std::span<const double>
   const std::size_t n = x.size();
   std::vector<double> y(n);
   if (n == 0) return y;
+  const auto weight_of = [&](std::size_t i) { return weight.empty() ? 1 : weight[i]; };
+  std::size_t first = 0;
+  while (weight_of(first) == 0) ++first;
+  const Real origin = x[first];  // far from 0 digits would be lost
   Derivative derivative;
   std::vector<Derivative::Cuts> cuts(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const double w = weight.empty() ? 1 : weight[i];
-    if (w != 0) derivative.add_sample(x[i], w);
+    if (weight_of(i) != 0) derivative.add_sample(x[i] - origin, weight_of(i));
     if (i + 1 < n) cuts[i] = derivative.pass_edge(lam[i]);
   }
-  y[n - 1] = derivative.solve(0);
-  for (std::size_t i = n - 1; i-- > 0;) y[i] = std::clamp(y[i + 1], cuts[i].low, cuts[i].high);
+  Real value = derivative.solve(0);
+  y[n - 1] = static_cast<double>(value + origin);
+  for (std::size_t i = n - 1; i-- > 0;) {
+    value = std::clamp(value, cuts[i].low, cuts[i].high);
+    y[i] = static_cast<double>(value + origin);
+  }
   return y;
 }
 

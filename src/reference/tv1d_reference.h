@@ -1,6 +1,6 @@
-// The oracle of the tests: the 1D problem in float64 by another algorithm
+// The oracle of the tests: the 1D problem by another algorithm
 // (dynamic programming over the derivative of the best cost so far, Johnson
-// 2013), written to be read, not to be fast.
+// 2013), in extended precision, written to be read, not to be fast.
 #pragma once
 
 #include <span>

@@ -1,0 +1,263 @@
+// Every bad argument is named, and nothing is written.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "support/solve.h"
+#include "tautline/error.h"
+
+namespace tautline::testing {
+namespace {
+
+/// A good forward call on a 2 x 3 batch that each test spoils in one place.
+struct Call {
+  std::vector<float> x = {0, 5, 1, 4, 2, 3};
+  std::vector<float> lam = {1, 1}, edges = {1, 1, 1, 1}, weight = std::vector<float>(6, 1);
+  std::vector<float> y = std::vector<float>(6, -7);
+  std::vector<std::uint32_t> partition = std::vector<std::uint32_t>(2, 0xABCDU);
+  Problem1d problem = {.x = tautline::view(x.data(), {2, 3}),
+                       .lam = tautline::view(lam.data(), {2, 1}),
+                       .weight = tautline::view(weight.data(), {2, 3})};
+  View y_view = tautline::view(y.data(), {2, 3});
+  std::span<std::uint32_t> partition_view = partition;
+  Context context;
+
+  Status run() { return prox_tv1d(problem, y_view, partition_view, context); }
+};
+
+struct Spoiled {
+  const char* name;
+  const char* argument;
+  double given;
+  std::function<void(Call&)> spoil;
+};
+
+class BadArgument : public ::testing::TestWithParam<Spoiled> {};
+
+TEST_P(BadArgument, IsNamedWithItsValueAndNothingIsWritten) {
+  Call call;
+  GetParam().spoil(call);
+  const Status status = call.run();
+  EXPECT_EQ(status.code, StatusCode::invalid_argument);
+  EXPECT_STREQ(status.argument, GetParam().argument) << message(status);
+  if (!std::isnan(GetParam().given)) {
+    EXPECT_EQ(status.given, GetParam().given) << message(status);
+  } else {
+    EXPECT_TRUE(std::isnan(status.given));
+  }
+  EXPECT_EQ(call.y, std::vector<float>(6, -7));
+  EXPECT_EQ(call.partition, std::vector<std::uint32_t>(2, 0xABCDU));
+}
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
+
+const Spoiled kSpoiled[] = {
+    {"NegativeLam", "lam", -1, [](Call& c) { c.lam[1] = -1; }},
+    {"NanLam", "lam", kNan, [](Call& c) { c.lam[0] = std::nanf(""); }},
+    {"NegativeLamNumber", "lam", -0.5, [](Call& c) { c.problem.lam = -0.5; }},
+    {"NanLamNumber", "lam", kNan, [](Call& c) { c.problem.lam = kNan; }},
+    {"NegativeEdge", "lam", -2,
+     [](Call& c) {
+       c.edges[3] = -2;
+       c.problem.lam = view(c.edges.data(), {2, 2});
+     }},
+    {"NegativeWeight", "weight", -1, [](Call& c) { c.weight[5] = -1; }},
+    {"InfiniteWeight", "weight", kFloatInfinity, [](Call& c) { c.weight[5] = kFloatInfinity; }},
+    {"NanWeight", "weight", kNan, [](Call& c) { c.weight[0] = std::nanf(""); }},
+    {"DimTooLarge", "dim", 2, [](Call& c) { c.problem.dim = 2; }},
+    {"DimTooSmall", "dim", -3, [](Call& c) { c.problem.dim = -3; }},
+    {"XNotGiven", "x", -1, [](Call& c) { c.problem.x = {}; }},
+    {"XNull", "x", 6, [](Call& c) { c.problem.x.data = nullptr; }},
+    {"XOfUnknownDtype", "x", 9, [](Call& c) { c.problem.x.dtype = static_cast<DType>(9); }},
+    {"XOfTooManyDims", "x", 9, [](Call& c) { c.problem.x.ndim = 9; }},
+    {"XOfNegativeShape", "x", 2, [](Call& c) { c.problem.x.shape[0] = -2; }},
+    {"XOfOverflowingShape", "x", 2,
+     [](Call& c) { c.problem.x.shape[0] = c.problem.x.shape[1] = std::int64_t{1} << 40; }},
+    {"XOfOverflowingStrides", "x", 2,
+     [](Call& c) { c.problem.x.strides[0] = std::int64_t{1} << 62; }},
+    {"XOfAFarTooLongRow", "x", static_cast<double>(std::int64_t{1} << 31),
+     [](Call& c) {
+       c.problem.x.shape[1] = std::int64_t{1} << 31;
+       c.problem.x.strides[1] = 0;
+     }},
+    {"YOfOtherShape", "y", 2, [](Call& c) { c.y_view.shape[1] = 2; }},
+    {"YOfFewerDims", "y", 1, [](Call& c) { c.y_view = view(c.y.data(), {6}); }},
+    {"YOfOtherDtype", "y", 3, [](Call& c) { c.y_view.dtype = DType::float64; }},
+    {"YNotGiven", "y", -1, [](Call& c) { c.y_view = {}; }},
+    {"YOnTopOfItself", "y", 2, [](Call& c) { c.y_view.strides[0] = 0; }},
+    {"YPartlyOverX", "y", 2,
+     [](Call& c) {
+       c.x.resize(9);
+       c.problem.x = view(c.x.data(), {2, 3});
+       c.y_view = view(c.x.data() + 3, {2, 3});
+     }},
+    {"YOverXWithOtherStrides", "y", 2,
+     [](Call& c) {
+       c.y_view = view(c.x.data(), {2, 3}, {1, 2});
+     }},
+    {"YOverLam", "y", 2,
+     [](Call& c) {
+       c.problem.lam = view(c.y.data(), {2, 1}, {3, 1});
+     }},
+    {"YOverWeight", "y", 2,
+     [](Call& c) {
+       c.problem.weight = view(c.y.data(), {2, 3});
+     }},
+    {"LamOfOtherSizeAlongDim", "lam", 3,
+     [](Call& c) {
+       c.problem.lam = view(c.weight.data(), {2, 3});
+     }},
+    {"LamThatWouldEnlargeX", "lam", 3,
+     [](Call& c) {
+       c.problem.lam = view(c.weight.data(), {3, 1});
+     }},
+    {"LamOfMoreDims", "lam", 3,
+     [](Call& c) {
+       c.problem.lam = view(c.lam.data(), {1, 2, 1});
+     }},
+    {"WeightOfOtherSize", "weight", 2, [](Call& c) { c.problem.weight = view(c.lam.data(), {2}); }},
+    {"PartitionTooShort", "partition", 1,
+     [](Call& c) { c.partition_view = c.partition_view.first(1); }},
+    {"PartitionOverX", "partition", 2,
+     [](Call& c) {
+       c.partition_view = {reinterpret_cast<std::uint32_t*>(c.x.data()), 2};
+     }},
+    {"WorkspaceTooSmall", "workspace_size", 8,
+     [](Call& c) {
+       alignas(64) static std::byte memory[64];
+       c.context.workspace = memory;
+       c.context.workspace_size = 8;
+     }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Forward, BadArgument, ::testing::ValuesIn(kSpoiled),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Arguments, TheUnspoiledCallIsFine) {
+  Call call;
+  EXPECT_TRUE(call.run().ok());
+  EXPECT_NE(call.y, std::vector<float>(6, -7));
+}
+
+TEST(Arguments, ViewsOfTooManyDimensionsOrStridesAreRefused) {
+  float value = 0;
+  const View nine = view(&value, {1, 1, 1, 1, 1, 1, 1, 1, 1});
+  EXPECT_STREQ(prox_tv1d({.x = nine, .lam = 1.0}, nine).argument, "x");
+  const View lopsided = view(&value, {1, 1}, {1});
+  EXPECT_STREQ(prox_tv1d({.x = lopsided, .lam = 1.0}, lopsided).argument, "x");
+}
+
+TEST(Arguments, InterleavedArraysAreNotTakenForOverlapping) {
+  std::vector<float> both(12);
+  EXPECT_TRUE(
+      prox_tv1d({.x = view(both.data(), {6}, {2}), .lam = 1.0}, view(both.data() + 1, {6}, {2}))
+          .ok());
+}
+
+TEST(Arguments, AnUnsupportedDeviceIsSaid) {
+  Call call;
+  call.context.device = Device::cuda;
+  if (capabilities().cuda) GTEST_SKIP() << "this build has CUDA";
+  EXPECT_EQ(call.run().code, StatusCode::unsupported_device);
+  std::size_t bytes = 0;
+  EXPECT_EQ(prox_tv1d_workspace(call.problem, call.context, bytes).code,
+            StatusCode::unsupported_device);
+  EXPECT_EQ(call.y, std::vector<float>(6, -7));
+}
+
+TEST(Arguments, MemoryThatCannotBeHadIsAStatus) {
+  // A huge row that exists only as a broadcast view: its scratch cannot.
+  float value = 0;
+  const std::int64_t n = (std::int64_t{1} << 31) - 2;
+  class Many final : public Executor {
+   public:
+    [[nodiscard]] int concurrency() const noexcept override { return 1 << 20; }
+    void run(int, void (*)(void*, int), void*) noexcept override { ADD_FAILURE(); }
+  } executor;
+  double out[2] = {-7, -7};
+  const Status status = tv(view(&value, {std::int64_t{1} << 30, n}, {0, 0}),
+                           view(out, {std::int64_t{1} << 30, 1}), -1, {.executor = &executor});
+  EXPECT_EQ(status.code, StatusCode::out_of_memory) << message(status);
+  EXPECT_EQ(out[0], -7);
+}
+
+TEST(Arguments, OfBackwardAreChecked) {
+  const Solution solution(Row{"", {0, 5, 1}, {1}, {1, 2, 1}});
+  std::vector<double> grad = {1, 2, 3}, out(3, -7);
+  const auto grad_view = view(grad.data(), {3});
+  Solved1d solved = solution.solved();
+  const Gradients1d wanted = {.weight = view(out.data(), {3})};
+  EXPECT_TRUE(prox_tv1d_backward(solved, grad_view, wanted).ok());
+
+  solved.weight = {};
+  EXPECT_STREQ(prox_tv1d_backward(solved, grad_view, wanted).argument, "gradients.weight");
+  solved = solution.solved();
+  solved.x = {};
+  EXPECT_STREQ(prox_tv1d_backward(solved, grad_view, wanted).argument, "x");
+  solved = solution.solved();
+  solved.partition = {};
+  EXPECT_STREQ(prox_tv1d_backward(solved, grad_view, wanted).argument, "partition");
+  solved = solution.solved();
+  EXPECT_STREQ(prox_tv1d_backward(solved, grad_view, {.lam = view(out.data(), {3})}).argument,
+               "gradients.lam");
+  EXPECT_STREQ(prox_tv1d_backward(solved, grad_view, {.x = view(out.data(), {2})}).argument,
+               "gradients.x");
+  EXPECT_STREQ(prox_tv1d_backward(solved, {}, wanted).argument, "grad_y");
+  EXPECT_STREQ(prox_tv1d_backward(solved, grad_view,
+                                  {.x = view(out.data(), {3}), .weight = view(out.data(), {3})})
+                   .argument,
+               "gradients.x");
+}
+
+TEST(Arguments, OfJvpAreChecked) {
+  const Solution solution(Row{"", {0, 5, 1}, {1}, {}});
+  std::vector<double> tangent = {1, 2, 3}, out(3);
+  const View y = view(out.data(), {3});
+  EXPECT_STREQ(prox_tv1d_jvp(solution.solved(), {.x = view(tangent.data(), {2})}, y).argument,
+               "tangents.x");
+  EXPECT_STREQ(prox_tv1d_jvp(solution.solved(), {.lam = view(tangent.data(), {3})}, y).argument,
+               "tangents.lam");
+  EXPECT_STREQ(prox_tv1d_jvp(solution.solved(), {.weight = view(tangent.data(), {3})}, y).argument,
+               "tangents.weight");
+  EXPECT_STREQ(prox_tv1d_jvp(solution.solved(), {}, {}).argument, "tangent_y");
+}
+
+TEST(Arguments, OfReductionsAreChecked) {
+  std::vector<double> x = {1, 2, 3}, out(3);
+  EXPECT_STREQ(tv(view(x.data(), {3}), view(out.data(), {3})).argument, "out");
+  EXPECT_STREQ(tv(view(x.data(), {3}), view(x.data(), {1})).argument, "out");
+  EXPECT_STREQ(lam_max(view(x.data(), {3}), view(out.data(), {1}), view(x.data(), {2})).argument,
+               "weight");
+  EXPECT_STREQ(certificate1d({.x = view(x.data(), {3}), .lam = -1.0}, view(x.data(), {3}),
+                             view(out.data(), {1}))
+                   .argument,
+               "lam");
+}
+
+TEST(Arguments, OfSegmentsAreChecked) {
+  const Solution solution(Row{"", {0, 5, 1}, {1}, {}});
+  std::vector<std::int64_t> offsets(2);
+  std::vector<Segment> segments(7);
+  EXPECT_STREQ(segments1d_offsets(solution.partition, 2, 3, offsets).argument, "partition");
+  EXPECT_STREQ(segments1d_offsets(solution.partition, 1, 3, std::span(offsets).first(1)).argument,
+               "offsets");
+  EXPECT_STREQ(segments1d_offsets(solution.partition, -1, 3, offsets).argument, "partition");
+  EXPECT_STREQ(segments1d(view(solution.y.data(), {3}), solution.partition, segments).argument,
+               "segments");
+}
+
+TEST(Arguments, RowCountAndLength) {
+  float value = 0;
+  EXPECT_EQ(row_count(view(&value, {2, 3, 4}), 1), 8);
+  EXPECT_EQ(row_length(view(&value, {2, 3, 4}), 1), 3);
+  EXPECT_EQ(row_count(view(&value, {})), 1);
+  EXPECT_EQ(row_length(view(&value, {})), 1);
+  EXPECT_EQ(row_count(view(&value, {2, 3}), 5), 0);
+}
+
+}  // namespace
+}  // namespace tautline::testing

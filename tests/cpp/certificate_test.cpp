@@ -1,0 +1,75 @@
+// The certificate is a proof only if it grows where y is wrong.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/solve.h"
+
+namespace tautline::testing {
+namespace {
+
+double certify(const std::vector<double>& x, const std::vector<double>& y, const Lam& lam) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  double violation = -1;
+  const Status status = certificate1d({.x = view(x.data(), {n}), .lam = lam}, view(y.data(), {n}),
+                                      view(&violation, {1}));
+  EXPECT_TRUE(status.ok());
+  return violation;
+}
+
+TEST(Certificate, IsZeroForAnExactSolution) {
+  EXPECT_EQ(certify({0, 4}, {1, 3}, 1.0), 0);
+  EXPECT_EQ(certify({0, 4}, {2, 2}, 2.0), 0);
+}
+
+TEST(Certificate, MeasuresTheViolationRelativeToTheRange) {
+  EXPECT_EQ(certify({0, 4}, {0, 4}, 1.0), 0.25);     // u = 0 where it must be -1
+  EXPECT_EQ(certify({0, 4}, {1, 1}, 1.0), 2.0 / 4);  // u_n = 2
+  EXPECT_EQ(certify({0, 4}, {3, 1}, 1.0), 4.0 / 4);  // a jump the wrong way: u = -3, must be 1
+}
+
+TEST(Certificate, IsRelativeToTheLargestFiniteLam) {
+  EXPECT_EQ(certify({0, 4}, {0, 4}, 16.0), 1);
+  EXPECT_EQ(certify({0, 4, 4}, {2, 2, 5}, view(std::vector<double>{8, 0.5}.data(), {2})),
+            0.5 / 8 * 2);
+}
+
+TEST(Certificate, IsZeroForAConstantRowWithoutPenalty) {
+  EXPECT_EQ(certify({3, 3, 3}, {3, 3, 3}, 0.0), 0);
+}
+
+TEST(Certificate, NoticesASmallErrorInOneValue) {
+  for (int i = 0; i < 300; ++i) {
+    const Row row = random_row(base_seed() + static_cast<std::uint64_t>(i), 50, LamKind::uniform,
+                               WeightKind::none);
+    std::vector<double> y = Solution(row).y;
+    const double range = range_of(row.x);
+    if (range == 0) continue;
+    const double error = 1e-6 * std::max(range, row.lam[0]);
+    y[static_cast<std::size_t>(i) % y.size()] += error;
+    ASSERT_GT(certify(row.x, y, row.lam[0]), 0.9e-6) << row.name;
+  }
+}
+
+TEST(Certificate, OfAJumpOverAnInfiniteEdgeIsInfinite) {
+  EXPECT_EQ(certify({0, 4}, {1, 3}, std::numeric_limits<double>::infinity()),
+            std::numeric_limits<double>::infinity());
+}
+
+TEST(Certificate, OfANonFiniteResultIsNan) {
+  EXPECT_TRUE(std::isnan(certify({0, 4}, {0, std::nan("")}, 1.0)));
+}
+
+TEST(Certificate, IsDefinedForSmoothingOnly) {
+  const std::vector<double> x = {0, 4};
+  double violation = -1;
+  const Status status = certificate1d({.x = view(x.data(), {2}), .lam = 1.0, .mode = Mode::sharpen},
+                                      view(x.data(), {2}), view(&violation, {1}));
+  EXPECT_EQ(status.code, StatusCode::invalid_argument);
+  EXPECT_STREQ(status.argument, "mode");
+  EXPECT_EQ(violation, -1);
+}
+
+}  // namespace
+}  // namespace tautline::testing

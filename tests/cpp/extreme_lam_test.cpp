@@ -1,0 +1,175 @@
+// lam = 0, lam = infinity, lam beyond lam_max, and sizes of x at the ends of
+// what a float can hold.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "reference/tv1d_reference.h"
+#include "support/solve.h"
+
+namespace tautline::testing {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+class ZeroLam : public ::testing::TestWithParam<std::tuple<DType, Mode>> {};
+
+TEST_P(ZeroLam, CopiesEveryBit) {
+  const auto [dtype, mode] = GetParam();
+  // All 2-byte patterns, and odd 4- and 8-byte ones: signalling NaNs, -0.0,
+  // infinities and subnormals among them.
+  const auto item = static_cast<std::size_t>(size_of(dtype));
+  std::vector<std::byte> x(65536 * item);
+  for (std::size_t i = 0; i < 65536; ++i) {
+    const std::uint64_t pattern = item == 2 ? i : (i << (8 * item - 16)) | (i * 2654435761U >> 7);
+    std::memcpy(x.data() + i * item, &pattern, item);
+  }
+  std::vector<std::byte> y(x.size());
+  const auto status = prox_tv1d(
+      {.x = view(static_cast<const void*>(x.data()), dtype, {256, 256}), .lam = 0.0, .mode = mode},
+      view(static_cast<void*>(y.data()), dtype, {256, 256}));
+  ASSERT_TRUE(status.ok());
+  EXPECT_TRUE(x == y);
+}
+
+TEST_P(ZeroLam, OnEveryEdgeCopiesEveryBit) {
+  const auto [dtype, mode] = GetParam();
+  Row row{"zero edges", {-0.0, kNan, 1, kInfinity}, {0, 0, 0}, {}};
+  const Solution solution(row, dtype, mode);
+  EXPECT_EQ(solution.y_array.bytes(), solution.x_array.bytes());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ZeroLam,
+                         ::testing::Combine(::testing::Values(DType::float16, DType::bfloat16,
+                                                              DType::float32, DType::float64),
+                                            ::testing::Values(Mode::smooth, Mode::sharpen)));
+
+TEST(ExtremeLam, ZeroMakesEveryElementASegmentWithItsSign) {
+  const Solution solution(Row{"", {1, 3, 3, 2}, {0}, {}});
+  EXPECT_EQ(solution.codes(), (std::vector<Code>{Code::plain, Code::up, Code::plain, Code::down}));
+}
+
+TEST(ExtremeLam, ZeroEdgeSplitsTheRow) {
+  const Solution whole(Row{"", {0, 2, 1, 7, 5, 6}, {0.5, 0.5, 0, 0.5, 0.5}, {}});
+  const Solution left(Row{"", {0, 2, 1}, {0.5}, {}});
+  const Solution right(Row{"", {7, 5, 6}, {0.5}, {}});
+  std::vector<double> joined = left.y;
+  joined.insert(joined.end(), right.y.begin(), right.y.end());
+  EXPECT_EQ(whole.y, joined);
+}
+
+TEST(ExtremeLam, ZeroEdgeBetweenEqualValuesIsAPlainBorder) {
+  const Solution solution(Row{"", {1, 1, 1, 1}, {2, 0, 2}, {}});
+  EXPECT_EQ(solution.codes(),
+            (std::vector<Code>{Code::plain, Code::continues, Code::plain, Code::continues}));
+}
+
+TEST(ExtremeLam, InfinityGivesTheMean) {
+  for (const Scale& scale : scales()) {
+    Random random(base_seed());
+    Row row{"mean", families()[0].make(random, 1000), {kInfinity}, {}};
+    for (double& value : row.x) value = value * scale.factor + scale.offset;
+    const double mean = static_cast<double>(std::accumulate(row.x.begin(), row.x.end(), 0.0L) /
+                                            static_cast<long double>(row.x.size()));
+    for (const double value : Solution(row).y) {
+      ASSERT_NEAR(value, mean, value_tolerance(DType::float64, row)) << scale.name;
+    }
+  }
+}
+
+TEST(ExtremeLam, InfiniteEdgesJoinTheirEnds) {
+  const Solution solution(Row{"", {0, 4, 0, 4}, {kInfinity, 0.25, kInfinity}, {}});
+  EXPECT_EQ(solution.y, (std::vector<double>{2, 2, 2, 2}));
+}
+
+TEST(ExtremeLam, HugeGivesTheSameBitsAsInfinity) {
+  for (int i = 0; i < 300; ++i) {
+    Row row = random_row(base_seed() + static_cast<std::uint64_t>(i), 100, LamKind::uniform,
+                         i % 2 == 0 ? WeightKind::none : WeightKind::positive);
+    row.lam = {kInfinity};
+    const Solution infinite(row);
+    for (const double lam : {1e30, 1e300, std::numeric_limits<double>::max()}) {
+      row.lam = {lam};
+      const Solution huge(row);
+      ASSERT_EQ(huge.y, infinite.y) << row.name;
+      ASSERT_EQ(huge.partition, infinite.partition) << row.name;
+    }
+  }
+}
+
+TEST(ExtremeLam, ConstantRowsComeBackBitForBitInOneSegment) {
+  for (const double level : {0.0, 0.1, -7.0, 1e300, 5e-324}) {
+    for (const double lam : {1e-300, 0.1, 1e9, kInfinity}) {
+      const Row row{"", std::vector<double>(100, level), {lam}, {}};
+      const Solution solution(row);
+      ASSERT_EQ(solution.y, row.x);
+      ASSERT_EQ(std::count(solution.partition.begin(), solution.partition.end(), 0U), 6);
+    }
+  }
+}
+
+TEST(ExtremeLam, SizesAtTheEndsOfFloat64ScaleExactly) {
+  for (const double size : {0x1p1000, 0x1p-1000, 0x1p-1060}) {
+    for (int i = 0; i < 200; ++i) {
+      Row row = random_row(base_seed() + static_cast<std::uint64_t>(i), 50, LamKind::uniform,
+                           WeightKind::none);
+      // Multiples of 1/4 are exact at 2^-1060 too.
+      for (double& value : row.x) value = std::round(std::clamp(value, -9.0, 9.0) * 4) / 4;
+      row.lam = {0.5};
+      const Solution plain(row);
+      for (double& value : row.x) value *= size;
+      row.lam[0] *= size;
+      const Solution scaled(row);
+      ASSERT_EQ(scaled.partition, plain.partition) << row.name;
+      for (std::size_t k = 0; k < row.x.size(); ++k) {
+        ASSERT_NEAR(
+            scaled.y[k] / size, plain.y[k],
+            1e-12 * range_of(row.x) / size + 0x1p-1073 / size + 1e-15 * std::abs(plain.y[k]));
+      }
+    }
+  }
+}
+
+TEST(ExtremeLam, LargestFiniteSamplesDoNotOverflow) {
+  const double max = std::numeric_limits<double>::max();
+  const Solution solution(Row{"", {max, -max, max, -max}, {max / 2}, {}});
+  const std::vector<double> scaled =
+      reference::prox_tv1d(std::vector<double>{1, -1, 1, -1}, std::vector<double>(3, 0.5));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(solution.y[i] / max, scaled[i], 1e-15);
+}
+
+TEST(ExtremeLam, ExtremeWeightsDoNotOverflow) {
+  for (const double size : {1e300, 1e-300}) {
+    const Row plain{"", {0, 5, 1, 4}, {1}, {1, 2, 3, 4}};
+    Row scaled = plain;
+    for (double& weight : scaled.weight) weight *= size;
+    scaled.lam[0] *= size;
+    const Solution expected(plain);
+    const Solution solution(scaled);
+    EXPECT_EQ(solution.partition, expected.partition);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(solution.y[i], expected.y[i], 1e-14);
+  }
+}
+
+TEST(ExtremeLam, SmallWeightsBesideLargeOnesKeepTheirAccuracy) {
+  // The middle sample weighs 1e-12 of its neighbours and stands alone.
+  const Row row{"", {0, 5, 1}, {1e-12}, {1, 1e-12, 1}};
+  const Solution solution(row);
+  EXPECT_NEAR(solution.y[1], 3, 1e-12);
+}
+
+TEST(ExtremeLam, OneAndTwoSamples) {
+  EXPECT_EQ(Solution(Row{"", {3.5}, {1}, {}}).y, std::vector<double>{3.5});
+  EXPECT_EQ(Solution(Row{"", {0, 4}, {1}, {}}).y, (std::vector<double>{1, 3}));
+  EXPECT_EQ(Solution(Row{"", {0, 4}, {2}, {}}).y, (std::vector<double>{2, 2}));
+  EXPECT_EQ(Solution(Row{"", {0, 4}, {9}, {}}).y, (std::vector<double>{2, 2}));
+}
+
+}  // namespace
+}  // namespace tautline::testing

@@ -1,0 +1,262 @@
+// Gradients against central differences in float64, the jvp as the adjoint of
+// the backward, and the closed forms at ties.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/solve.h"
+#include "tautline/error.h"
+
+namespace tautline::testing {
+namespace {
+
+struct Gradients {
+  std::vector<double> x, lam, weight;
+};
+
+Gradients backward(const Solution& solution, const std::vector<double>& grad_y, std::size_t lams) {
+  const auto n = static_cast<std::int64_t>(grad_y.size());
+  Gradients result{std::vector<double>(grad_y.size()), std::vector<double>(lams), {}};
+  if (solution.weighted) result.weight.resize(grad_y.size());
+  const Status status =
+      prox_tv1d_backward(solution.solved(), view(grad_y.data(), {n}),
+                         {.x = view(result.x.data(), {n}),
+                          .lam = view(result.lam.data(), {static_cast<std::int64_t>(lams)}),
+                          .weight = solution.weighted ? view(result.weight.data(), {n}) : View{}});
+  EXPECT_TRUE(status.ok()) << message(status);
+  return result;
+}
+
+std::vector<double> random_vector(Random& random, std::size_t size) {
+  std::vector<double> values(size);
+  for (double& value : values) value = std::normal_distribution<double>()(random);
+  return values;
+}
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+struct Kind {
+  const char* name;
+  LamKind lam;
+  WeightKind weight;
+  Mode mode;
+};
+
+class Gradient : public ::testing::TestWithParam<Kind> {
+ protected:
+  /// Calls check(row, solution, random) on rows away from ties.
+  template <class Check>
+  void for_each_row(Check check) {
+    for (int i = 0; i < 150; ++i) {
+      const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
+      Row row = random_row(seed, 25, GetParam().lam, GetParam().weight);
+      Random random(seed);
+      // Near 0, where differences of y keep their digits, and with noise
+      // everywhere: no ties but by accident, and those are skipped.
+      const double origin = row.x[0];
+      for (double& value : row.x) value -= origin;
+      const double size = range_of(row.x) + 1e-3;
+      for (double& value : row.x) value += 0.3 * size * std::normal_distribution<double>()(random);
+      SCOPED_TRACE(row.name);
+      check(row, Solution(row, DType::float64, GetParam().mode), random);
+      if (HasFailure()) return;
+    }
+  }
+
+  /// Compares each element of a gradient with its central difference.
+  void compare(Row& row, std::vector<double>& arguments, const std::vector<double>& gradient,
+               const std::vector<double>& grad_y, double scale) {
+    double size = 0;
+    for (const double g : gradient) size = std::max(size, std::abs(g));
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+      if (!(arguments[k] > 0 || &arguments == &row.x) || std::isinf(arguments[k])) continue;
+      const double step = 1e-5 * (&arguments == &row.x ? scale : arguments[k]);
+      Row copy = row;
+      double& argument = &arguments == &row.x     ? copy.x[k]
+                         : &arguments == &row.lam ? copy.lam[k]
+                                                  : copy.weight[k];
+      // The copy is evaluated with the argument it holds.
+      const auto evaluate = [&](double value) {
+        argument = value;
+        return Solution(copy, DType::float64, GetParam().mode);
+      };
+      const Solution up = evaluate(arguments[k] + step);
+      const Solution down = evaluate(arguments[k] - step);
+      if (up.partition != down.partition) continue;  // no derivative to compare with
+      const double difference = (dot(grad_y, up.y) - dot(grad_y, down.y)) / (2 * step);
+      // The second order of the difference, and the rounding of y over the step.
+      const double tolerance = 1e-6 * (size + std::abs(difference)) + 1e-14 * scale / step;
+      ASSERT_NEAR(gradient[k], difference, tolerance) << "element " << k;
+      ++compared_;
+    }
+  }
+  int compared_ = 0;
+};
+
+TEST_P(Gradient, OfXMatchesCentralDifferences) {
+  for_each_row([&](Row& row, const Solution& solution, Random& random) {
+    const std::vector<double> grad_y = random_vector(random, row.x.size());
+    const Gradients gradients = backward(solution, grad_y, row.lam.size());
+    compare(row, row.x, gradients.x, grad_y, range_of(row.x) + 1e-3);
+  });
+  EXPECT_GT(compared_, 500);
+}
+
+TEST_P(Gradient, OfLamMatchesCentralDifferences) {
+  for_each_row([&](Row& row, const Solution& solution, Random& random) {
+    if (row.lam.empty()) return;
+    const std::vector<double> grad_y = random_vector(random, row.x.size());
+    const Gradients gradients = backward(solution, grad_y, row.lam.size());
+    compare(row, row.lam, gradients.lam, grad_y, range_of(row.x) + 1e-3);
+  });
+  EXPECT_GT(compared_, 50);
+}
+
+class WeightGradient : public Gradient {};
+
+TEST_P(WeightGradient, OfWeightMatchesCentralDifferences) {
+  for_each_row([&](Row& row, const Solution& solution, Random& random) {
+    const std::vector<double> grad_y = random_vector(random, row.x.size());
+    const Gradients gradients = backward(solution, grad_y, row.lam.size());
+    compare(row, row.weight, gradients.weight, grad_y, range_of(row.x) + 1e-3);
+  });
+  EXPECT_GT(compared_, 500);
+}
+
+TEST_P(Gradient, JvpIsTheAdjointOfBackward) {
+  for_each_row([&](Row& row, const Solution& solution, Random& random) {
+    const auto n = static_cast<std::int64_t>(row.x.size());
+    const std::vector<double> grad_y = random_vector(random, row.x.size());
+    const std::vector<double> dx = random_vector(random, row.x.size());
+    const std::vector<double> dlam = random_vector(random, row.lam.size());
+    const std::vector<double> dweight = random_vector(random, row.weight.size());
+    std::vector<double> dy(row.x.size());
+    const Status status =
+        prox_tv1d_jvp(solution.solved(),
+                      {.x = view(dx.data(), {n}),
+                       .lam = view(dlam.data(), {static_cast<std::int64_t>(dlam.size())}),
+                       .weight = solution.weighted ? view(dweight.data(), {n}) : ConstView{}},
+                      view(dy.data(), {n}));
+    ASSERT_TRUE(status.ok()) << message(status);
+    const Gradients gradients = backward(solution, grad_y, row.lam.size());
+    const double forward = dot(grad_y, dy);
+    const double reverse =
+        dot(gradients.x, dx) + dot(gradients.lam, dlam) + dot(gradients.weight, dweight);
+    double size = 1;
+    for (std::size_t i = 0; i < dy.size(); ++i) size += std::abs(grad_y[i] * dy[i]);
+    for (std::size_t i = 0; i < dweight.size(); ++i)
+      size += std::abs(gradients.weight[i] * dweight[i]);
+    ASSERT_NEAR(forward, reverse, 1e-11 * size);
+  });
+}
+
+constexpr Kind kKinds[] = {
+    {"Weights", LamKind::uniform, WeightKind::positive, Mode::smooth},
+    {"WeightsAndEdges", LamKind::edges, WeightKind::positive, Mode::smooth},
+    {"Missing", LamKind::edges, WeightKind::with_missing, Mode::smooth},
+    {"SharpenMissing", LamKind::edges, WeightKind::with_missing, Mode::sharpen},
+    // without weights
+    {"Uniform", LamKind::uniform, WeightKind::none, Mode::smooth},
+    {"Edges", LamKind::edges_with_zero_and_infinity, WeightKind::none, Mode::smooth},
+    {"Sharpen", LamKind::uniform, WeightKind::none, Mode::sharpen},
+};
+const auto kName = [](const auto& test) { return test.param.name; };
+INSTANTIATE_TEST_SUITE_P(Kinds, Gradient, ::testing::ValuesIn(kKinds), kName);
+INSTANTIATE_TEST_SUITE_P(Kinds, WeightGradient, ::testing::ValuesIn(kKinds, kKinds + 4), kName);
+
+TEST(GradientRules, OfXIsTheGradientItselfBitForBitAtLamZero) {
+  for (const bool weighted : {false, true}) {
+    const Row row{"",
+                  {3, 1, 1, 2},
+                  {0},
+                  weighted ? std::vector<double>{1, 3, 0.7, 2} : std::vector<double>{}};
+    const std::vector<double> grad_y = {0.1, -0.3, 1.0 / 3, 0.7};
+    EXPECT_EQ(backward(Solution(row), grad_y, 1).x, grad_y);
+  }
+}
+
+TEST(GradientRules, OfLamAtZeroUsesTheSignsOfXAndNoneAtTies) {
+  // d/dlam of y at lam 0: up-jump right of 0, tie, down-jump left of 3.
+  const Gradients gradients =
+      backward(Solution(Row{"", {0, 2, 2, 1}, {0}, {}}), {1, 10, 100, 1000}, 3);
+  EXPECT_EQ(gradients.lam, (std::vector<double>{1 - 10, 0, 1000 - 100}));
+}
+
+TEST(GradientRules, OfARowIsTheSumOverItsEdges) {
+  for (int i = 0; i < 200; ++i) {
+    const Row row = random_row(base_seed() + static_cast<std::uint64_t>(i), 100, LamKind::uniform,
+                               i % 2 == 0 ? WeightKind::none : WeightKind::with_missing);
+    if (row.x.size() < 3) continue;
+    Random random(base_seed());
+    const std::vector<double> grad_y = random_vector(random, row.x.size());
+    const Solution solution(row);
+    const Gradients whole = backward(solution, grad_y, 1);
+    const Gradients edges = backward(solution, grad_y, row.x.size() - 1);
+    double sum = 0;
+    double size = 0;
+    for (const double g : edges.lam) {
+      sum += g;
+      size += std::abs(g);
+    }
+    ASSERT_NEAR(whole.lam[0], sum, 1e-11 * size) << row.name;
+  }
+}
+
+TEST(GradientRules, DependsOnThePartitionAloneWithoutWeights) {
+  const Solution solution(Row{"", {1, 2, 8, 9}, {1}, {}});
+  const std::vector<double> grad_y = {1, 2, 3, 5};
+  EXPECT_EQ(backward(solution, grad_y, 1).x, (std::vector<double>{1.5, 1.5, 4, 4}));
+}
+
+TEST(GradientRules, IsWithinToleranceFarFromZero) {
+  // Gradients 1e6 + [0, 1] in float32, against their float64 means.
+  Random random(base_seed());
+  Row row{"", families()[0].make(random, 4096), {2.0}, {}};
+  const Solution solution(row);
+  std::vector<double> grad_y(row.x.size());
+  for (double& g : grad_y)
+    g = static_cast<float>(1e6 + std::uniform_real_distribution<double>()(random));
+  const Gradients exact = backward(solution, grad_y, 1);
+  Array grad(DType::float32, grad_y), grad_x(DType::float32, grad_y.size());
+  ASSERT_TRUE(prox_tv1d_backward(solution.solved(), grad.view(), {.x = grad_x.view()}).ok());
+  for (std::size_t i = 0; i < grad_y.size(); ++i) {
+    ASSERT_NEAR(grad_x.values()[i], exact.x[i], 1e-6 + unit_in_last_place(DType::float32, 1e6));
+  }
+}
+
+TEST(GradientRules, InPlaceGivesTheSameBits) {
+  const Solution solution(Row{"", {1, 2, 8, 9, 3}, {1}, {}});
+  std::vector<double> grad = {1, 2, 3, 5, 8};
+  const Gradients apart = backward(solution, grad, 1);
+  ASSERT_TRUE(
+      prox_tv1d_backward(solution.solved(), view(grad.data(), {5}), {.x = view(grad.data(), {5})})
+          .ok());
+  EXPECT_EQ(grad, apart.x);
+}
+
+TEST(GradientRules, OnlyWhatIsAskedForIsComputed) {
+  const Solution solution(Row{"", {1, 2, 8, 9}, {1}, {}});
+  const std::vector<double> grad_y = {1, 2, 3, 5};
+  std::vector<double> lam(1);
+  ASSERT_TRUE(prox_tv1d_backward(solution.solved(), view(grad_y.data(), {4}),
+                                 {.lam = view(lam.data(), {1})})
+                  .ok());
+  EXPECT_EQ(lam[0], 1.5 - 4.0);
+}
+
+TEST(GradientRules, TangentsNotGivenAreZero) {
+  const Solution solution(Row{"", {1, 2, 8, 9}, {1}, {}});
+  std::vector<double> dlam = {1}, dy(4);
+  ASSERT_TRUE(
+      prox_tv1d_jvp(solution.solved(), {.lam = view(dlam.data(), {1})}, view(dy.data(), {4})).ok());
+  EXPECT_EQ(dy, (std::vector<double>{0.5, 0.5, -0.5, -0.5}));
+  ASSERT_TRUE(prox_tv1d_jvp(solution.solved(), {}, view(dy.data(), {4})).ok());
+  EXPECT_EQ(dy, (std::vector<double>{0, 0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace tautline::testing

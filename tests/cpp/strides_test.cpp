@@ -1,0 +1,189 @@
+// Rows, columns, slices, channels, reversed and broadcast arrays without a copy.
+#include <gtest/gtest.h>
+
+#include "support/solve.h"
+
+namespace tautline::testing {
+namespace {
+
+std::vector<double> noise(std::size_t size) {
+  Random random(base_seed());
+  return families()[0].make(random, static_cast<int>(size));
+}
+
+std::vector<double> solve_alone(const std::vector<double>& x, double lam = 0.6) {
+  return Solution(Row{"", x, {lam}, {}}).y;
+}
+
+TEST(Strides, ColumnsEqualRowsOfTheTranspose) {
+  constexpr std::int64_t height = 13;
+  constexpr std::int64_t width = 21;
+  const std::vector<double> x = noise(height * width);
+  std::vector<double> y(x.size());
+  ASSERT_TRUE(prox_tv1d({.x = view(x.data(), {height, width}), .lam = 0.6, .dim = 0},
+                        view(y.data(), {height, width}))
+                  .ok());
+  for (std::int64_t c = 0; c < width; ++c) {
+    std::vector<double> column, solved;
+    for (std::int64_t r = 0; r < height; ++r) {
+      column.push_back(x[static_cast<std::size_t>(r * width + c)]);
+      solved.push_back(y[static_cast<std::size_t>(r * width + c)]);
+    }
+    ASSERT_EQ(solved, solve_alone(column));
+  }
+}
+
+TEST(Strides, InterleavedChannelsAreSolvedOneByOne) {
+  constexpr std::int64_t n = 17;
+  const std::vector<double> x = noise(2 * n * 3);
+  std::vector<double> y(x.size());
+  // Two rows of n pixels with 3 channels: batch (row, channel), along the row.
+  ASSERT_TRUE(prox_tv1d({.x = view(x.data(), {2, 3, n}, {3 * n, 1, 3}), .lam = 0.6},
+                        view(y.data(), {2, 3, n}, {3 * n, 1, 3}))
+                  .ok());
+  for (std::int64_t r = 0; r < 2; ++r) {
+    for (std::int64_t c = 0; c < 3; ++c) {
+      std::vector<double> channel, solved;
+      for (std::int64_t i = 0; i < n; ++i) {
+        channel.push_back(x[static_cast<std::size_t>(r * 3 * n + i * 3 + c)]);
+        solved.push_back(y[static_cast<std::size_t>(r * 3 * n + i * 3 + c)]);
+      }
+      ASSERT_EQ(solved, solve_alone(channel));
+    }
+  }
+}
+
+TEST(Strides, InputAndOutputMayDiffer) {
+  const std::vector<double> x = noise(24);
+  std::vector<double> dense(12), y(48, -9);
+  ASSERT_TRUE(
+      prox_tv1d({.x = view(x.data(), {3, 4}, {8, 2}), .lam = 0.6}, view(dense.data(), {3, 4}))
+          .ok());
+  ASSERT_TRUE(prox_tv1d({.x = view(x.data(), {3, 4}, {8, 2}), .lam = 0.6},
+                        view(y.data() + 1, {3, 4}, {16, 3}))
+                  .ok());
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(y[1 + r * 16 + i * 3], dense[r * 4 + i]);
+  }
+  EXPECT_EQ(y[0], -9);
+  EXPECT_EQ(y[2], -9);
+}
+
+TEST(Strides, NegativeStridesReadARowBackwards) {
+  const std::vector<double> x = noise(10);
+  std::vector<double> y(10);
+  ASSERT_TRUE(
+      prox_tv1d({.x = view(x.data() + 9, {10}, {-1}), .lam = 0.6}, view(y.data() + 9, {10}, {-1}))
+          .ok());
+  const std::vector<double> reversed = solve_alone({x.rbegin(), x.rend()});
+  EXPECT_EQ(y, std::vector<double>(reversed.rbegin(), reversed.rend()));
+}
+
+TEST(Strides, AnInputOfStrideZeroIsBroadcast) {
+  const std::vector<double> x = noise(8);
+  std::vector<double> y(24);
+  ASSERT_TRUE(
+      prox_tv1d({.x = view(x.data(), {3, 8}, {0, 1}), .lam = 0.6}, view(y.data(), {3, 8})).ok());
+  const std::vector<double> alone = solve_alone(x);
+  for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(y[i], alone[i % 8]);
+}
+
+TEST(Strides, LamBroadcastsOverTheBatch) {
+  // A tensor (2, 3, 2, 5) with one lam a channel: shape (3, 1, 1).
+  const std::vector<double> x = noise(60);
+  const std::vector<double> lam = {0.1, 0.5, 2};
+  std::vector<double> y(60);
+  ASSERT_TRUE(prox_tv1d({.x = view(x.data(), {2, 3, 2, 5}), .lam = view(lam.data(), {3, 1, 1})},
+                        view(y.data(), {2, 3, 2, 5}))
+                  .ok());
+  for (std::size_t r = 0; r < 12; ++r) {
+    const std::vector<double> row(x.begin() + static_cast<std::ptrdiff_t>(5 * r),
+                                  x.begin() + static_cast<std::ptrdiff_t>(5 * r + 5));
+    const std::vector<double> solved(y.begin() + static_cast<std::ptrdiff_t>(5 * r),
+                                     y.begin() + static_cast<std::ptrdiff_t>(5 * r + 5));
+    ASSERT_EQ(solved, solve_alone(row, lam[r / 2 % 3]));
+  }
+}
+
+TEST(Strides, EdgeMapsAndWeightsBroadcastOverTheBatch) {
+  const std::vector<double> x = noise(15);
+  const std::vector<double> lam = {0.1, 0.5, 2, 0.3}, weight = {1, 2, 0, 1, 3};
+  std::vector<double> y(15);
+  ASSERT_TRUE(prox_tv1d({.x = view(x.data(), {3, 5}),
+                         .lam = view(lam.data(), {4}),
+                         .weight = view(weight.data(), {5})},
+                        view(y.data(), {3, 5}))
+                  .ok());
+  for (std::size_t r = 0; r < 3; ++r) {
+    const std::vector<double> row(x.begin() + static_cast<std::ptrdiff_t>(5 * r),
+                                  x.begin() + static_cast<std::ptrdiff_t>(5 * r + 5));
+    const std::vector<double> solved(y.begin() + static_cast<std::ptrdiff_t>(5 * r),
+                                     y.begin() + static_cast<std::ptrdiff_t>(5 * r + 5));
+    ASSERT_EQ(solved, Solution(Row{"", row, lam, weight}).y);
+  }
+}
+
+TEST(Strides, InPlaceGivesTheSameBits) {
+  std::vector<double> x = noise(12 * 7);
+  std::vector<double> y(x.size());
+  ASSERT_TRUE(
+      prox_tv1d({.x = view(x.data(), {12, 7}), .lam = 0.6, .dim = 0}, view(y.data(), {12, 7}))
+          .ok());
+  ASSERT_TRUE(
+      prox_tv1d({.x = view(x.data(), {12, 7}), .lam = 0.6, .dim = 0}, view(x.data(), {12, 7}))
+          .ok());
+  EXPECT_EQ(x, y);
+}
+
+TEST(Strides, GradientsFollowThem) {
+  constexpr std::int64_t height = 6;
+  constexpr std::int64_t width = 9;
+  const std::vector<double> x = noise(height * width), grad = noise(height * width);
+  std::vector<double> y(x.size()), grad_x(x.size()), grad_lam(width), dy(x.size());
+  std::vector<std::uint32_t> partition(width);
+  ASSERT_TRUE(prox_tv1d({.x = view(x.data(), {height, width}), .lam = 0.6, .dim = 0},
+                        view(y.data(), {height, width}), partition)
+                  .ok());
+  const Solved1d solved = {.partition = partition, .dim = 0};
+  ASSERT_TRUE(prox_tv1d_backward(solved, view(grad.data(), {height, width}),
+                                 {.x = view(grad_x.data(), {height, width}),
+                                  .lam = view(grad_lam.data(), {1, width})})
+                  .ok());
+  ASSERT_TRUE(prox_tv1d_jvp(solved, {.x = view(grad.data(), {height, width})},
+                            view(dy.data(), {height, width}))
+                  .ok());
+  EXPECT_EQ(dy, grad_x);  // without a lam tangent the map is its own adjoint
+  for (std::int64_t c = 0; c < width; ++c) {
+    std::vector<double> column, column_grad;
+    for (std::int64_t r = 0; r < height; ++r) {
+      column.push_back(x[static_cast<std::size_t>(r * width + c)]);
+      column_grad.push_back(grad[static_cast<std::size_t>(r * width + c)]);
+    }
+    const Solution alone(Row{"", column, {0.6}, {}});
+    std::vector<double> expected(column.size());
+    double expected_lam = 0;
+    ASSERT_TRUE(
+        prox_tv1d_backward(alone.solved(), view(column_grad.data(), {height}),
+                           {.x = view(expected.data(), {height}), .lam = view(&expected_lam, {1})})
+            .ok());
+    for (std::int64_t r = 0; r < height; ++r) {
+      ASSERT_EQ(grad_x[static_cast<std::size_t>(r * width + c)],
+                expected[static_cast<std::size_t>(r)]);
+    }
+    ASSERT_EQ(grad_lam[static_cast<std::size_t>(c)], expected_lam);
+  }
+}
+
+TEST(Strides, ScalarsAndEmptyBatches) {
+  double x = 3;
+  double y = 0;
+  ASSERT_TRUE(prox_tv1d({.x = view(&x, {}), .lam = 1.0}, view(&y, {})).ok());
+  EXPECT_EQ(y, 3);
+  const View no_rows = view(static_cast<double*>(nullptr), {0, 5});
+  EXPECT_TRUE(prox_tv1d({.x = no_rows, .lam = 1.0}, no_rows).ok());
+  const View no_samples = view(static_cast<double*>(nullptr), {5, 0});
+  EXPECT_TRUE(prox_tv1d({.x = no_samples, .lam = 1.0}, no_samples).ok());
+}
+
+}  // namespace
+}  // namespace tautline::testing

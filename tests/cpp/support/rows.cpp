@@ -1,0 +1,202 @@
+#include "support/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numbers>
+
+namespace tautline::testing {
+namespace {
+
+double normal(Random& random) {
+  return std::normal_distribution<double>()(random);
+}
+
+double uniform(Random& random, double low = 0, double high = 1) {
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
+
+int integer(Random& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
+
+template <class Element>
+std::vector<double> generate(int n, Element element) {
+  std::vector<double> values(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = element(i);
+  return values;
+}
+
+std::vector<double> noise(Random& random, int n) {
+  return generate(n, [&](int) { return normal(random); });
+}
+std::vector<double> step_and_noise(Random& random, int n) {
+  return generate(n, [&](int i) { return (i >= n / 2 ? 1.0 : 0.0) + 0.3 * normal(random); });
+}
+std::vector<double> blocks(Random& random, int n) {
+  double level = 0;
+  return generate(n, [&](int) {
+    if (integer(random, 0, 9) == 0) level = uniform(random);
+    return level;
+  });
+}
+std::vector<double> ramp(Random& /*random*/, int n) {
+  return generate(n, [&](int i) { return static_cast<double>(i) / n; });
+}
+std::vector<double> falling_ramp(Random& /*random*/, int n) {
+  return generate(n, [&](int i) { return static_cast<double>(n - i) / n; });
+}
+std::vector<double> ramp_and_noise(Random& random, int n) {
+  return generate(n, [&](int i) { return static_cast<double>(i) / n + 0.01 * normal(random); });
+}
+std::vector<double> sine(Random& random, int n) {
+  const double periods = uniform(random, 0.3, 6);
+  return generate(n, [&](int i) { return std::sin(2 * std::numbers::pi * periods * i / n); });
+}
+std::vector<double> parabola(Random& /*random*/, int n) {
+  return generate(n, [&](int i) { return std::pow(2.0 * i / n - 1, 2); });
+}
+std::vector<double> staircase(Random& random, int n) {
+  const int tread = integer(random, 1, 5);
+  return generate(n, [&](int i) { return static_cast<double>(i / tread); });
+}
+std::vector<double> constant(Random& random, int n) {
+  const double level = normal(random);
+  return generate(n, [&](int) { return level; });
+}
+std::vector<double> alternating(Random& /*random*/, int n) {
+  return generate(n, [](int i) { return i % 2 == 0 ? 1.0 : -1.0; });
+}
+std::vector<double> growing_alternation(Random& /*random*/, int n) {
+  return generate(n, [&](int i) { return (i % 2 == 0 ? 1.0 : -1.0) * (i + 1) / n; });
+}
+std::vector<double> spikes(Random& random, int n) {
+  return generate(n, [&](int) { return integer(random, 0, 7) == 0 ? 10 * normal(random) : 0.0; });
+}
+std::vector<double> small_integers(Random& random, int n) {
+  return generate(n, [&](int) { return static_cast<double>(integer(random, -3, 3)); });
+}
+std::vector<double> thirds(Random& random, int n) {
+  return generate(n, [&](int) { return integer(random, -5, 5) / 3.0; });
+}
+std::vector<double> sevenths(Random& random, int n) {
+  return generate(n, [&](int) { return integer(random, 0, 14) / 7.0; });
+}
+std::vector<double> random_walk(Random& random, int n) {
+  double level = 0;
+  return generate(n, [&](int) { return level += normal(random); });
+}
+std::vector<double> wide_range(Random& random, int n) {
+  return generate(n, [&](int) { return normal(random) * std::exp(4 * normal(random)); });
+}
+
+}  // namespace
+
+std::uint64_t base_seed() {
+  const char* chosen = std::getenv("TAUTLINE_TEST_SEED");
+  return chosen == nullptr ? 20221015 : std::strtoull(chosen, nullptr, 10);
+}
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+      {"noise", noise},
+      {"step_and_noise", step_and_noise},
+      {"blocks", blocks},
+      {"ramp", ramp},
+      {"falling_ramp", falling_ramp},
+      {"ramp_and_noise", ramp_and_noise},
+      {"sine", sine},
+      {"parabola", parabola},
+      {"staircase", staircase},
+      {"constant", constant},
+      {"alternating", alternating},
+      {"growing_alternation", growing_alternation},
+      {"spikes", spikes},
+      {"small_integers", small_integers},
+      {"thirds", thirds},
+      {"sevenths", sevenths},
+      {"random_walk", random_walk},
+      {"wide_range", wide_range},
+  };
+  return all;
+}
+
+const std::vector<Family>& worst_families() {
+  static const std::vector<Family> worst = {
+      {"ramp", ramp},
+      {"falling_ramp", falling_ramp},
+      {"ramp_and_noise", ramp_and_noise},
+      {"sine", sine},
+      {"parabola", parabola},
+      {"constant", constant},
+      {"alternating", alternating},
+      {"growing_alternation", growing_alternation},
+      {"small_integers", small_integers},
+      {"random_walk", random_walk},
+      {"noise", noise},
+  };
+  return worst;
+}
+
+const std::vector<Scale>& scales() {
+  static const std::vector<Scale> all = {
+      {"[0,1]", 1, 0}, {"[0,255]", 255, 0}, {"[0,1e-3]", 1e-3, 0}, {"1e6+[0,1]", 1, 1e6}};
+  return all;
+}
+
+Row random_row(std::uint64_t seed, int longest, LamKind lam_kind, WeightKind weight_kind) {
+  Random random(seed);
+  const Family& family = families()[random() % families().size()];
+  const Scale& scale = scales()[random() % scales().size()];
+  const int n = integer(random, 1, longest);
+  Row row;
+  row.name = std::string(family.name) + " " + scale.name + " n=" + std::to_string(n) +
+             " seed=" + std::to_string(seed);
+  row.x = family.make(random, n);
+  for (double& value : row.x) value = value * scale.factor + scale.offset;
+
+  const double size = scale.factor * std::exp(2.5 * normal(random) - 1);
+  const bool exact = integer(random, 0, 2) == 0;  // multiples of 1/4 make exact ties
+  const double lam = exact ? scale.factor * integer(random, 1, 12) / 4 : size;
+  row.lam.assign(lam_kind == LamKind::uniform ? 1 : static_cast<std::size_t>(n - 1), lam);
+  if (lam_kind != LamKind::uniform) {
+    for (double& value : row.lam) {
+      value *= exact ? integer(random, 1, 4) : uniform(random, 0.1, 2);
+      if (lam_kind == LamKind::edges) continue;
+      const int choice = integer(random, 0, 7);
+      if (choice == 0) value = 0;
+      if (choice == 1) value = std::numeric_limits<double>::infinity();
+    }
+  }
+  if (weight_kind != WeightKind::none) {
+    row.weight = generate(n, [&](int) { return std::exp(2 * normal(random)); });
+    if (weight_kind == WeightKind::with_missing) {
+      for (double& weight : row.weight) {
+        if (integer(random, 0, 3) == 0) weight = 0;
+      }
+      row.weight[random() % row.weight.size()] = 1;
+    }
+  }
+  return row;
+}
+
+std::vector<double> edges_of(const Row& row) {
+  const std::size_t edges = row.x.size() - 1;
+  return row.lam.size() == edges ? row.lam : std::vector<double>(edges, row.lam.front());
+}
+
+std::vector<double> present_samples(const Row& row) {
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < row.x.size(); ++i) {
+    if (row.weight.empty() || row.weight[i] != 0) samples.push_back(row.x[i]);
+  }
+  return samples;
+}
+
+double range_of(const std::vector<double>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return values.empty() ? 0 : *high - *low;
+}
+
+}  // namespace tautline::testing
