@@ -1,0 +1,182 @@
+// The step functions of src/step on a GPU: the same bits as on the host.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "step/prefix_sums.h"
+#include "step/segment.h"
+#include "step/small_float.h"
+#include "step/taut_string.h"
+#include "support/rows.h"
+
+namespace tautline::testing {
+namespace {
+
+using detail::PlainSums;
+using detail::UniformLam;
+using detail::UnitSums;
+
+template <class T>
+using RowTube = detail::Tube<T, PlainSums<T>, UnitSums<T>, UniformLam<T>>;
+
+/// One row: running sums, then the string, then the first segment's value.
+template <class T>
+constexpr void solve_row(const T* x, std::int32_t n, T lam, T* sums, std::int32_t* lower,
+                         std::int32_t* upper, Code* codes, T* first_value) {
+  PlainSums<T> row_sums{sums};
+  row_sums.start();
+  for (std::int32_t i = 0; i < n; ++i) {
+    row_sums.append(i, x[i] - x[0]);
+    codes[i] = i == 0 ? Code::plain : Code::continues;
+  }
+  const RowTube<T> tube{row_sums, {}, {lam}, n};
+  detail::pull_taut_string<T>(tube, lower, upper,
+                              [&](std::int32_t k, Code code) { codes[k] = code; });
+  std::int32_t last = 1;
+  while (last < n && codes[last] == Code::continues) ++last;
+  const int right_sign = last < n ? jump_sign(codes[last]) : 0;
+  const T borders = detail::border_term<T>(UniformLam<T>{lam}, -1, 0, last - 1, right_sign);
+  *first_value =
+      detail::segment_value(x[0], row_sums.between(0, last), borders, static_cast<T>(last));
+}
+
+/// All arrays of a batch, in one kind of memory.
+template <class T>
+struct Batch {
+  const T* x;
+  std::int32_t rows;
+  std::int32_t n;
+  T lam;
+  T* sums;
+  std::int32_t* lower;
+  std::int32_t* upper;
+  Code* codes;
+  T* first_values;
+};
+
+template <class T>
+constexpr void solve_nth_row(const Batch<T>& b, std::int32_t r) {
+  const std::int64_t at = static_cast<std::int64_t>(r) * b.n;
+  solve_row(b.x + at, b.n, b.lam, b.sums + at + r, b.lower + at, b.upper + at, b.codes + at,
+            b.first_values + r);
+}
+
+template <class T>
+__global__ void solve_rows(Batch<T> batch) {
+  const auto r = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (r < batch.rows) solve_nth_row(batch, r);
+}
+
+template <class T>
+class DeviceArray {
+ public:
+  explicit DeviceArray(std::size_t size) : size_(size) {
+    EXPECT_EQ(cudaMalloc(&data_, size * sizeof(T)), cudaSuccess);
+  }
+  ~DeviceArray() { cudaFree(data_); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+
+  T* data() { return data_; }
+  void upload(const std::vector<T>& host) {
+    EXPECT_EQ(cudaMemcpy(data_, host.data(), size_ * sizeof(T), cudaMemcpyHostToDevice),
+              cudaSuccess);
+  }
+  std::vector<T> download() {
+    std::vector<T> host(size_);
+    EXPECT_EQ(cudaMemcpy(host.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    return host;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+};
+
+class CudaStep : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+      GTEST_SKIP() << "no CUDA device found";
+    }
+  }
+};
+
+template <class T>
+void expect_same_bits_on_both(double lam) {
+  constexpr std::int32_t kRows = 2000;
+  constexpr std::int32_t kLength = 193;
+  std::vector<T> x;
+  Random random(base_seed());
+  for (std::int32_t r = 0; r < kRows; ++r) {
+    const auto& family = families()[static_cast<std::size_t>(r) % families().size()];
+    for (const double value : family.make(random, kLength)) x.push_back(static_cast<T>(value));
+  }
+  const std::size_t size = x.size();
+
+  std::vector<T> sums(size + kRows), first_values(kRows);
+  std::vector<std::int32_t> lower(size), upper(size);
+  std::vector<Code> codes(size);
+  const Batch<T> host{x.data(),     kRows,        kLength,      static_cast<T>(lam), sums.data(),
+                      lower.data(), upper.data(), codes.data(), first_values.data()};
+  for (std::int32_t r = 0; r < kRows; ++r) solve_nth_row(host, r);
+
+  DeviceArray<T> d_x(size), d_sums(size + kRows), d_first_values(kRows);
+  DeviceArray<std::int32_t> d_lower(size), d_upper(size);
+  DeviceArray<Code> d_codes(size);
+  d_x.upload(x);
+  solve_rows<<<(kRows + 63) / 64, 64>>>(Batch<T>{d_x.data(), kRows, kLength, static_cast<T>(lam),
+                                                 d_sums.data(), d_lower.data(), d_upper.data(),
+                                                 d_codes.data(), d_first_values.data()});
+  ASSERT_EQ(cudaGetLastError(), cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_TRUE(d_codes.download() == codes);
+  EXPECT_EQ(d_first_values.download(), first_values);
+}
+
+TEST_F(CudaStep, TautStringGivesTheHostsBitsInFloat64) {
+  for (const double lam : {0.05, 0.75, 10.0}) expect_same_bits_on_both<double>(lam);
+}
+
+TEST_F(CudaStep, TautStringGivesTheHostsBitsInFloat32) {
+  for (const double lam : {0.05, 0.75, 10.0}) expect_same_bits_on_both<float>(lam);
+}
+
+template <class Small>
+__global__ void convert_all(double* wide, std::uint16_t* narrow) {
+  const std::uint32_t bits = blockIdx.x * blockDim.x + threadIdx.x;
+  Small value;
+  value.bits = static_cast<std::uint16_t>(bits);
+  wide[bits] = static_cast<double>(value);
+  narrow[bits] = Small(wide[bits] * 1.0009765625).bits;
+}
+
+template <class Small>
+void expect_same_conversions() {
+  DeviceArray<double> d_wide(65536);
+  DeviceArray<std::uint16_t> d_narrow(65536);
+  convert_all<Small><<<256, 256>>>(d_wide.data(), d_narrow.data());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  const std::vector<double> wide = d_wide.download();
+  const std::vector<std::uint16_t> narrow = d_narrow.download();
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    Small value;
+    value.bits = static_cast<std::uint16_t>(bits);
+    const double expected = static_cast<double>(value);
+    if (expected != expected) continue;  // NaN payloads are not promised
+    ASSERT_EQ(wide[bits], expected);
+    ASSERT_EQ(narrow[bits], Small(expected * 1.0009765625).bits);
+  }
+}
+
+TEST_F(CudaStep, SmallFloatsConvertAsOnTheHost) {
+  expect_same_conversions<detail::Float16>();
+  expect_same_conversions<detail::BFloat16>();
+}
+
+}  // namespace
+}  // namespace tautline::testing

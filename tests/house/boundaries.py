@@ -1,0 +1,99 @@
+"""Fails where a file includes what its folder must not know.
+
+usage: boundaries.py ROOT
+
+The direction of dependencies is the architecture (docs/architecture.md); this
+makes it a test. Run without arguments on a made-up tree by --self-test.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+TORCH = re.compile(r"torch/|ATen/|c10/|torch\.h")
+CUDA = re.compile(r"cuda|cub/|thrust/|nv/|cooperative_groups")
+
+# folder (the longest that matches counts) -> own folders whose headers it may include
+ALLOWED = {
+    "include/tautline": ["tautline"],
+    "include/tautline/torch": ["tautline"],
+    "src/backend.h": ["tautline"],
+    "src/step": ["step", "tautline/partition.h"],
+    "src/api": ["tautline", "api", "backend.h"],
+    "src/reference": ["tautline", "reference"],
+    "src/cpu": ["tautline", "cpu", "backend.h", "step"],
+    "src/cuda": ["tautline", "cuda", "backend.h", "step"],
+    "src/numpy": ["tautline", "numpy"],
+    "src/torch": ["tautline", "torch"],
+    "src/libtorch": ["tautline", "libtorch"],
+    "cli": ["tautline", "cli"],
+    "bench": ["tautline", "bench"],
+    "examples": ["tautline"],
+}
+MAY_USE_TORCH = ("src/torch", "src/libtorch", "include/tautline/torch", "tests", "examples", "bench")
+MAY_USE_CUDA = ("src/cuda", "src/torch", "src/libtorch", "tests", "bench")
+SOURCES = {".h", ".cuh", ".cpp", ".cu"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def folder_rule(path: str) -> list[str] | None:
+    """Returns what a file may include of our own, None where anything goes."""
+    matching = [key for key in ALLOWED if path == key or path.startswith(key + "/")]
+    return ALLOWED[max(matching, key=len)] if matching else None
+
+
+def violations(root: Path) -> list[str]:
+    """Lists every include that crosses a boundary."""
+    found = []
+    own = {p.name for p in (root / "src").glob("*")} | {"tautline", "cli"}
+    for file in sorted(root.rglob("*")):
+        path = file.relative_to(root).as_posix()
+        if file.suffix not in SOURCES or path.startswith(("build/", ".", "out/")):
+            continue
+        rule = folder_rule(path)
+        for quote, name in INCLUDE.findall(file.read_text(encoding="utf-8")):
+            if quote == "<" and TORCH.match(name) and not path.startswith(MAY_USE_TORCH):
+                found.append(f"{path}: names the torch header {name}")
+            if quote == "<" and CUDA.match(name) and not path.startswith(MAY_USE_CUDA):
+                found.append(f"{path}: names the CUDA header {name}")
+            is_own = quote == '"' and name.split("/")[0] in own and "/" in name or name == "backend.h"
+            if rule is not None and is_own and not any(
+                name == allowed or name.startswith(allowed + "/") for allowed in rule
+            ):
+                found.append(f"{path}: must not include {name}")
+    return found
+
+
+def self_test() -> None:
+    """Plants one violation of each kind and expects to find just these."""
+    planted = {
+        "src/cpu/a.cpp": "#include <torch/torch.h>\n",
+        "src/api/b.cpp": '#include "cpu/row_io.h"\n',
+        "include/tautline/c.h": "#include <cuda_runtime.h>\n",
+        "src/step/d.h": '#include "tautline/tv1d.h"\n#include <cstdint>\n',
+        "src/torch/good.cpp": "#include <torch/csrc/stable/library.h>\n",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in planted.items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        found = violations(Path(folder))
+    files = [line.split(":")[0] for line in found]
+    if files != ["include/tautline/c.h", "src/api/b.cpp", "src/cpu/a.cpp", "src/step/d.h"]:
+        raise SystemExit(f"self-test found {found}")
+
+
+def main() -> None:
+    """Checks ROOT, or itself."""
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    found = violations(Path(sys.argv[1]))
+    if found:
+        raise SystemExit("\n".join(found))
+    return None
+
+
+if __name__ == "__main__":
+    main()

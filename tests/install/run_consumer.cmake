@@ -1,0 +1,21 @@
+# Builds the consumer project from scratch and runs it. Needs NAME, SOURCE, WORK,
+# GENERATOR, CXX, LIBRARY_OPTIONS.
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug)
+if(NAME STREQUAL "AddSubdirectory")
+  set(find -DTAUTLINE_SOURCE=${SOURCE} -DTAUTLINE_CUDA=OFF)
+else()
+  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/library ${common} ${LIBRARY_OPTIONS}
+      -DTAUTLINE_CLI=OFF -DTAUTLINE_EXAMPLES=OFF -DTAUTLINE_TESTS=OFF -DTAUTLINE_CUDA=OFF
+      -DCMAKE_INSTALL_PREFIX=${WORK}/prefix)
+  run(${CMAKE_COMMAND} --build ${WORK}/library)
+  run(${CMAKE_COMMAND} --install ${WORK}/library)
+  set(find -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+endif()
+run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer ${common} ${find})
+run(${CMAKE_COMMAND} --build ${WORK}/consumer)
+run(${WORK}/consumer/consumer)
