@@ -1,0 +1,59 @@
+# The doors to the project. Each target sets up what it needs first.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format sanitize fuzz bench clean
+
+PYTHON := .venv/bin/python
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## install all that any target needs
+	@tools/setup build test lint fuzz bench
+
+demo:  ## smooth a noisy scene and write out/demo.png
+	@tools/setup build
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target tautline_cli tautline_demo
+	@mkdir -p out
+	@build/release/examples/tautline_demo out/demo.png
+
+test:  ## build and run all tests
+	@tools/setup build test
+	cmake --preset dev
+	cmake --build --preset dev
+	ctest --preset dev
+	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps -C build-dir=build/python .
+	$(PYTHON) -m pytest
+
+lint:  ## check format and code: clang-format, clang-tidy, ruff
+	@tools/setup build test lint
+	@cmake --preset dev > /dev/null
+	tools/lint
+
+format:  ## rewrite all sources in the project's format
+	@tools/setup lint test
+	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
+	$(PYTHON) -m ruff check --fix --quiet
+	$(PYTHON) -m ruff format --quiet
+
+sanitize:  ## run the C++ tests under the address, undefined and thread sanitizers
+	@tools/setup build test
+	for preset in asan tsan; do \
+	  cmake --preset $$preset && cmake --build --preset $$preset && ctest --preset $$preset || exit 1; \
+	done
+
+fuzz:  ## run each fuzz target a bounded number of times over its corpus
+	@tools/setup build fuzz
+	cmake --preset fuzz
+	cmake --build --preset fuzz --target tautline_fuzz
+	tests/fuzz/run build/fuzz/tests/fuzz
+
+bench:  ## measure the CPU solver; results as JSON in out/
+	@tools/setup build bench
+	cmake --preset release -DTAUTLINE_BENCH=ON
+	cmake --build --preset release
+	@mkdir -p out
+	build/release/bench/cpu/tautline_bench_cpu --benchmark_out=out/bench_cpu.json
+
+clean:  ## remove all that was built
+	rm -rf build out .venv
