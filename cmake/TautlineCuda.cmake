@@ -17,6 +17,13 @@ if(NOT TAUTLINE_CUDA STREQUAL "OFF")
     endif()
     enable_language(CUDA)
     set(TAUTLINE_HAS_CUDA ON)
+    # What all CUDA sources are compiled with. Steps shared with the host are
+    # constexpr functions and need no markup to run on a device; without fused
+    # multiply-adds they round there as on the host. (CMake 3.25 does not know
+    # how to ask nvcc for C++20.)
+    add_library(tautline_cuda_options INTERFACE)
+    target_compile_options(tautline_cuda_options INTERFACE
+      $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr --fmad=false>)
   elseif(TAUTLINE_CUDA STREQUAL "ON")
     message(FATAL_ERROR "TAUTLINE_CUDA=ON, but no CUDA compiler was found (set CUDACXX).")
   else()
