@@ -18,9 +18,9 @@
 
 namespace {
 
-constexpr int kWidth = 320;
-constexpr int kHeight = 320;
-constexpr int kChannels = 3;
+constexpr std::int64_t kWidth = 320;
+constexpr std::int64_t kHeight = 320;
+constexpr std::int64_t kChannels = 3;
 constexpr int kGap = 8;
 constexpr float kNoise = 0.12F;
 
@@ -51,18 +51,15 @@ Colour scene(double u, double v) {
 
 Image render() {
   constexpr int kSamples = 4;  // an axis, to smooth the edges of the shapes
-  Image image(static_cast<std::size_t>(kWidth) * kHeight * kChannels);
-  for (std::size_t i = 0; i < image.size(); i += kChannels) {
-    const std::size_t pixel = i / kChannels;
-    for (int s = 0; s < kSamples * kSamples; ++s) {
-      const double u =
-          (static_cast<double>(pixel % kWidth) + (s % kSamples + 0.5) / kSamples) / kWidth;
-      const double v =
-          (static_cast<double>(pixel / kWidth) + (s / kSamples + 0.5) / kSamples) / kHeight;
-      const Colour colour = scene(u, v);
-      image[i] += colour.red / (kSamples * kSamples);
-      image[i + 1] += colour.green / (kSamples * kSamples);
-      image[i + 2] += colour.blue / (kSamples * kSamples);
+  Image image(kHeight * kWidth * kChannels);
+  for (int y = 0; y < kHeight * kSamples; ++y) {
+    for (int x = 0; x < kWidth * kSamples; ++x) {
+      const Colour colour =
+          scene((x + 0.5) / (kWidth * kSamples), (y + 0.5) / (kHeight * kSamples));
+      float* pixel = image.data() + ((y / kSamples) * kWidth + x / kSamples) * kChannels;
+      pixel[0] += colour.red / (kSamples * kSamples);
+      pixel[1] += colour.green / (kSamples * kSamples);
+      pixel[2] += colour.blue / (kSamples * kSamples);
     }
   }
   return image;
@@ -126,7 +123,9 @@ struct Best {
 template <class Filter>
 Best best_of(Filter filter, const Image& noisy, const Image& clean, double from, double to) {
   Best best;
-  for (double setting = from; setting <= to; setting *= 1.15) {
+  constexpr int kSteps = 24;
+  for (int step = 0; step <= kSteps; ++step) {
+    const double setting = from * std::pow(to / from, static_cast<double>(step) / kSteps);
     Image image = filter(noisy, setting);
     const double quality = psnr(image, clean);
     if (quality > best.psnr) best = {std::move(image), setting, quality};
@@ -134,8 +133,9 @@ Best best_of(Filter filter, const Image& noisy, const Image& clean, double from,
   return best;
 }
 
-void write_side_by_side(std::vector<Image*> images, const std::string& path) {
+void write_side_by_side(const std::vector<Image*>& images, const std::string& path) {
   std::vector<vips::VImage> panels;
+  panels.reserve(images.size());
   for (Image* image : images)
     panels.push_back((to_vips(*image) * 255).rint().cast(VIPS_FORMAT_UCHAR));
   vips::VImage::arrayjoin(panels, vips::VImage::option()

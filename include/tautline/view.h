@@ -39,7 +39,8 @@ struct BasicView {
 
   [[nodiscard]] constexpr bool given() const noexcept { return ndim >= 0; }
 
-  // Not explicit: an output may be read wherever an input is asked for.
+  // An output may be read wherever an input is asked for.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr operator BasicView<const void>() const noexcept requires(!std::is_const_v<Data>) {
     BasicView<const void> view;
     view.data = data;
