@@ -233,7 +233,10 @@ void Arguments::require_apart(const char* name, const View& output, const ConstV
 }
 
 Footprint::Footprint(const ConstView& view) noexcept {
-  if (!view.given() || is_empty(view)) return;
+  // A view that a check refuses touches nothing; its numbers mean nothing either.
+  const bool is_sound = view.given() && view.ndim <= kMaxDims && is_known(view.dtype) &&
+                        element_count(view) > 0 && is_addressable(view);
+  if (!is_sound) return;
   const std::int64_t bytes = size_of(view.dtype);
   std::int64_t low = 0;
   std::int64_t high = 0;

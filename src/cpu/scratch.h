@@ -37,7 +37,7 @@ struct RowScratch {
   RowScratch(Scratch& scratch, std::int32_t n, bool weighted) noexcept
       : x(scratch.take<double>(n)),
         y(scratch.take<double>(n + 1)),
-        lam(scratch.take<double>(n)),
+        lam(scratch.take<double>(n + 1)),
         lower(scratch.take<std::int32_t>(n)),
         upper(scratch.take<std::int32_t>(n)),
         codes(scratch.take<Code>(n)) {
@@ -54,7 +54,7 @@ struct RowScratch {
 
   double* x;
   double* y;    // also the running sums while the string is pulled
-  double* lam;  // one an edge
+  double* lam;  // one an edge; room for one number where there is no edge
   std::int32_t* lower;
   std::int32_t* upper;
   Code* codes;

@@ -119,6 +119,12 @@ const Spoiled kSpoiled[] = {
      [](Call& c) {
        c.problem.lam = view(c.lam.data(), {1, 2, 1});
      }},
+    {"LamOfTooManyDims", "lam", 9,
+     [](Call& c) {
+       c.problem.lam = view(c.lam.data(), {2, 1});
+       c.problem.lam.array.ndim = 9;
+     }},
+    {"WeightOfTooManyDims", "weight", 9, [](Call& c) { c.problem.weight.ndim = 9; }},
     {"WeightOfOtherSize", "weight", 2, [](Call& c) { c.problem.weight = view(c.lam.data(), {2}); }},
     {"PartitionTooShort", "partition", 1,
      [](Call& c) { c.partition_view = c.partition_view.first(1); }},
@@ -147,6 +153,9 @@ TEST(Arguments, ViewsOfTooManyDimensionsOrStridesAreRefused) {
   float value = 0;
   const View nine = view(&value, {1, 1, 1, 1, 1, 1, 1, 1, 1});
   EXPECT_STREQ(prox_tv1d({.x = nine, .lam = 1.0}, nine).argument, "x");
+  EXPECT_STREQ(tv(nine, nine).argument, "x");
+  EXPECT_STREQ(lam_max(nine, nine).argument, "x");
+  EXPECT_STREQ(certificate1d({.x = nine, .lam = 1.0}, nine, nine).argument, "x");
   const View lopsided = view(&value, {1, 1}, {1});
   EXPECT_STREQ(prox_tv1d({.x = lopsided, .lam = 1.0}, lopsided).argument, "x");
 }

@@ -248,6 +248,18 @@ TEST(GradientRules, OnlyWhatIsAskedForIsComputed) {
   EXPECT_EQ(lam[0], 1.5 - 4.0);
 }
 
+TEST(GradientRules, OfRowsWithoutSamplesIsZeroForLam) {
+  for (const Mode mode : {Mode::smooth, Mode::sharpen}) {
+    const View none = view(static_cast<double*>(nullptr), {2, 0});
+    std::vector<double> lam(2, 9);
+    ASSERT_TRUE(prox_tv1d_backward({.partition = {}, .mode = mode}, none,
+                                   {.x = none, .lam = view(lam.data(), {2, 1})})
+                    .ok());
+    EXPECT_EQ(lam, (std::vector<double>{0, 0}));
+    ASSERT_TRUE(prox_tv1d_jvp({.partition = {}, .mode = mode}, {.x = none}, none).ok());
+  }
+}
+
 TEST(GradientRules, TangentsNotGivenAreZero) {
   const Solution solution(Row{"", {1, 2, 8, 9}, {1}, {}});
   std::vector<double> dlam = {1}, dy(4);
