@@ -1,0 +1,54 @@
+# The extension module, made from src/numpy/. Arrays are float16, float32 or
+# float64 of any strides in whole elements; outputs are written in place.
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.floating[Any]]
+
+version: str
+compiler: str
+cuda: bool
+
+def hardware_threads() -> int: ...
+def partition_size(x: _Array, dim: int) -> int: ...
+def prox_tv1d(
+    x: _Array,
+    lam: float | _Array,
+    weight: _Array | None,
+    dim: int,
+    sharpen: bool,
+    threads: int,
+    y: _Array,
+    partition: npt.NDArray[np.uint32] | None,
+) -> None: ...
+def prox_tv1d_backward(
+    partition: npt.NDArray[np.uint32],
+    x: _Array | None,
+    y: _Array | None,
+    weight: _Array | None,
+    dim: int,
+    sharpen: bool,
+    grad_y: _Array,
+    grad_x: _Array,
+    grad_lam: _Array,
+    grad_weight: _Array | None,
+) -> None: ...
+def certificate1d(
+    x: _Array, y: _Array, lam: float | _Array, weight: _Array | None, dim: int, out: _Array
+) -> None: ...
+def segments1d_offsets(
+    partition: npt.NDArray[np.uint32], rows: int, n: int, offsets: npt.NDArray[np.int64]
+) -> None: ...
+def segments1d(
+    y: _Array,
+    partition: npt.NDArray[np.uint32],
+    dim: int,
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64],
+    signs: npt.NDArray[np.int8],
+) -> None: ...
+def lam_max(x: _Array, weight: _Array | None, dim: int, out: _Array) -> None: ...
+def tv(x: _Array, dim: int, out: _Array) -> None: ...

@@ -1,0 +1,54 @@
+// From NumPy arrays to the core's views, and from its Status to Python's
+// exceptions. Nothing here copies or computes.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "tautline/status.h"
+#include "tautline/view.h"
+
+namespace tautline::numpy {
+
+namespace nb = nanobind;
+
+/// Arrays of any strides; an input may be read-only.
+using Input = nb::ndarray<nb::ro, nb::device::cpu>;
+using Output = nb::ndarray<nb::device::cpu>;
+
+/// A list of values without gaps.
+template <class T>
+using List = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Views of the arrays' own memory, which must outlive them. A TypeError for a
+/// dtype that the core does not know; an array not given makes a view not given.
+ConstView view_of(const Input& array);
+ConstView view_of(const std::optional<Input>& array);
+View view_of(const Output& array);
+View view_of(const std::optional<Output>& array);
+
+template <class T>
+std::span<T> span_of(const List<T>& list) {
+  return {list.data(), list.size()};
+}
+
+/// Raises ValueError, MemoryError or RuntimeError with the status's own text.
+void raise_unless_ok(const Status& status);
+
+/// Makes a call of the core while other Python threads go on.
+template <class Call>
+void call_core(Call&& call) {
+  Status status;
+  {
+    const nb::gil_scoped_release released;
+    status = std::forward<Call>(call)();
+  }
+  raise_unless_ok(status);
+}
+
+}  // namespace tautline::numpy

@@ -1,0 +1,145 @@
+// Each function makes views of its arrays and calls the function of the core
+// that has its name. Python allocates the outputs and has checked all dtypes;
+// sizes and values are checked by the core.
+#include "tv1d.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
+
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include "arrays.h"
+#include "tautline/tautline.h"
+
+namespace tautline::numpy {
+namespace {
+
+using NumberOrInput = std::variant<double, Input>;
+using Partition = List<std::uint32_t>;
+using ConstPartition = List<const std::uint32_t>;
+
+Lam lam_of(const NumberOrInput& lam) {
+  if (const double* number = std::get_if<double>(&lam)) return *number;
+  return view_of(std::get<Input>(lam));
+}
+
+Mode mode_of(bool sharpen) {
+  return sharpen ? Mode::sharpen : Mode::smooth;
+}
+
+/// Words of the partition of x's solution; 0 where x is not valid, which the
+/// call that follows says better.
+std::int64_t partition_size(const Input& x, int dim) {
+  const ConstView view = view_of(x);
+  return row_count(view, dim) * partition_words(row_length(view, dim));
+}
+
+void solve(const Input& x, const NumberOrInput& lam, const std::optional<Input>& weight, int dim,
+           bool sharpen, int threads, const Output& y, const std::optional<Partition>& partition) {
+  const Problem1d problem = {.x = view_of(x),
+                             .lam = lam_of(lam),
+                             .weight = view_of(weight),
+                             .dim = dim,
+                             .mode = mode_of(sharpen)};
+  const View result = view_of(y);
+  const std::span<std::uint32_t> codes =
+      partition ? span_of(*partition) : std::span<std::uint32_t>{};
+  ThreadExecutor executor(threads);
+  call_core([&] { return prox_tv1d(problem, result, codes, {.executor = &executor}); });
+}
+
+void pull_back(const ConstPartition& partition, const std::optional<Input>& x,
+               const std::optional<Input>& y, const std::optional<Input>& weight, int dim,
+               bool sharpen, const Input& grad_y, const Output& grad_x, const Output& grad_lam,
+               const std::optional<Output>& grad_weight) {
+  const Solved1d solved = {.partition = span_of(partition),
+                           .x = view_of(x),
+                           .y = view_of(y),
+                           .weight = view_of(weight),
+                           .dim = dim,
+                           .mode = mode_of(sharpen)};
+  const ConstView incoming = view_of(grad_y);
+  const Gradients1d gradients = {
+      .x = view_of(grad_x), .lam = view_of(grad_lam), .weight = view_of(grad_weight)};
+  ThreadExecutor executor;
+  call_core(
+      [&] { return prox_tv1d_backward(solved, incoming, gradients, {.executor = &executor}); });
+}
+
+void certify(const Input& x, const Input& y, const NumberOrInput& lam,
+             const std::optional<Input>& weight, int dim, const Output& out) {
+  const Problem1d problem = {
+      .x = view_of(x), .lam = lam_of(lam), .weight = view_of(weight), .dim = dim};
+  const ConstView solution = view_of(y);
+  const View violation = view_of(out);
+  ThreadExecutor executor;
+  call_core([&] { return certificate1d(problem, solution, violation, {.executor = &executor}); });
+}
+
+void count_segments(const ConstPartition& partition, std::int64_t rows, std::int64_t n,
+                    const List<std::int64_t>& offsets) {
+  call_core([&] { return segments1d_offsets(span_of(partition), rows, n, span_of(offsets)); });
+}
+
+/// The core lists structs, NumPy wants a column for each member.
+void list_segments(const Input& y, const ConstPartition& partition, int dim,
+                   const List<std::int64_t>& starts, const List<std::int64_t>& lengths,
+                   const List<double>& values, const List<std::int8_t>& signs) {
+  const std::size_t count = starts.size();
+  if (lengths.size() != count || values.size() != count || signs.size() != count) {
+    throw nb::value_error("starts, lengths, values and signs: must have one size");
+  }
+  std::vector<Segment> segments(count);
+  const ConstView solution = view_of(y);
+  call_core([&] { return segments1d(solution, span_of(partition), segments, dim); });
+  for (std::size_t i = 0; i < count; ++i) {
+    starts.data()[i] = segments[i].start;
+    lengths.data()[i] = segments[i].length;
+    values.data()[i] = segments[i].value;
+    signs.data()[i] = static_cast<std::int8_t>(segments[i].sign);
+  }
+}
+
+void find_lam_max(const Input& x, const std::optional<Input>& weight, int dim, const Output& out) {
+  const ConstView samples = view_of(x);
+  const ConstView weights = view_of(weight);
+  const View result = view_of(out);
+  ThreadExecutor executor;
+  call_core([&] { return lam_max(samples, result, weights, dim, {.executor = &executor}); });
+}
+
+void find_tv(const Input& x, int dim, const Output& out) {
+  const ConstView samples = view_of(x);
+  const View result = view_of(out);
+  ThreadExecutor executor;
+  call_core([&] { return tv(samples, result, dim, {.executor = &executor}); });
+}
+
+/// An array argument as it is: a converted copy would swallow what is written.
+auto array(const char* name) {
+  return nb::arg(name).noconvert();
+}
+
+}  // namespace
+
+void add_tv1d(nb::module_& module) {
+  module.def("partition_size", &partition_size, array("x"), nb::arg("dim"));
+  module.def("prox_tv1d", &solve, array("x"), array("lam"), array("weight").none(), nb::arg("dim"),
+             nb::arg("sharpen"), nb::arg("threads"), array("y"), array("partition").none());
+  module.def("prox_tv1d_backward", &pull_back, array("partition"), array("x").none(),
+             array("y").none(), array("weight").none(), nb::arg("dim"), nb::arg("sharpen"),
+             array("grad_y"), array("grad_x"), array("grad_lam"), array("grad_weight").none());
+  module.def("certificate1d", &certify, array("x"), array("y"), array("lam"),
+             array("weight").none(), nb::arg("dim"), array("out"));
+  module.def("segments1d_offsets", &count_segments, array("partition"), nb::arg("rows"),
+             nb::arg("n"), array("offsets"));
+  module.def("segments1d", &list_segments, array("y"), array("partition"), nb::arg("dim"),
+             array("starts"), array("lengths"), array("values"), array("signs"));
+  module.def("lam_max", &find_lam_max, array("x"), array("weight").none(), nb::arg("dim"),
+             array("out"));
+  module.def("tv", &find_tv, array("x"), nb::arg("dim"), array("out"));
+}
+
+}  // namespace tautline::numpy

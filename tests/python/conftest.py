@@ -1,0 +1,20 @@
+# Data that all tests share: fixed seeds, a row with steps and noise.
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20221109)
+
+
+@pytest.fixture
+def signal(rng):
+    """Steps and noise: 200 samples of size about 1, without ties."""
+    return np.repeat([0.0, 1.0, 0.3, 0.8], 50) + rng.normal(0, 0.2, 200)
+
+
+@pytest.fixture
+def batch(rng):
+    """A batch of shape (3, 4, 50)."""
+    return rng.normal(0, 1, (3, 4, 50))

@@ -1,0 +1,96 @@
+# The package itself: versions, imports, examples in docstrings and the README.
+import doctest
+import re
+import subprocess
+import sys
+import threading
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tautline
+import tautline.numpy as tn
+
+README = Path(__file__).parents[2] / "README.md"
+
+FORBID_TORCH = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError("torch is not installed here", name=name)
+
+sys.meta_path.insert(0, NoTorch())
+"""
+
+
+def run_python(code):
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def readme_blocks():
+    text = README.read_text(encoding="utf-8") if README.exists() else ""
+    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_version_is_the_one_of_the_distribution_and_of_the_library():
+    assert tautline.__version__ == version("tautline") == tn.show_config()["version"]
+
+
+def test_config_tells_compiler_cuda_and_threads():
+    config = tn.show_config()
+    assert config["compiler"] and isinstance(config["cuda"], bool) and config["threads"] >= 1
+
+
+def test_works_where_torch_is_not_installed():
+    run_python(
+        FORBID_TORCH + "import tautline.numpy as tn\n"
+        "assert tn.prox_tv1d([0.0, 4.0], 1.0).tolist() == [1.0, 3.0]"
+    )
+
+
+def test_import_of_the_package_alone_loads_neither_numpy_nor_torch():
+    run_python(
+        "import sys, tautline\nassert not {'numpy', 'torch', 'tautline.numpy'} & set(sys.modules)"
+    )
+
+
+def test_all_names_what_the_module_offers():
+    assert all(hasattr(tn, name) for name in tn.__all__)
+
+
+@pytest.mark.parametrize("module", [tautline, tn], ids=lambda module: module.__name__)
+def test_examples_in_docstrings_run(module):
+    result = doctest.testmod(module)
+    assert result.failed == 0 and result.attempted > 0
+
+
+def test_every_public_function_has_an_example():
+    functions = [getattr(tn, name) for name in tn.__all__ if name[0].islower()]
+    assert all(">>>" in function.__doc__ for function in functions)
+
+
+def test_examples_of_the_readme_run():
+    blocks = readme_blocks()
+    if not blocks:
+        pytest.skip(f"{README} has no python block, or is not there (tests outside the source)")
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), {"__name__": "readme"})
+
+
+def test_calls_from_many_threads_do_not_disturb_one_another(rng):
+    x = rng.normal(0, 1, (8, 20000))
+    results = [None] * len(x)
+
+    def solve(i):
+        results[i] = tn.prox_tv1d(x[i], 0.5)
+
+    workers = [threading.Thread(target=solve, args=(i,)) for i in range(len(x))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    np.testing.assert_array_equal(results, tn.prox_tv1d(x, 0.5))
