@@ -44,8 +44,8 @@ struct Context {
   Device device = Device::cpu;
   Executor* executor = nullptr;    // null: the calling thread alone (CPU)
   void* stream = nullptr;          // a cudaStream_t (CUDA); null: the default stream
-  void* workspace = nullptr;       // scratch memory of the size that the _workspace call
-  std::size_t workspace_size = 0;  // gives; null on the CPU: the call allocates its own
+  void* workspace = nullptr;       // scratch memory, aligned to 64 bytes, of the size that
+  std::size_t workspace_size = 0;  // prox_tv1d_workspace gives; null: the call gets its own (CPU)
 };
 
 }  // namespace tautline

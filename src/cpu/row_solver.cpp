@@ -51,9 +51,12 @@ void multiply(double* values, std::int32_t count, double factor) {
 }
 
 /// lam in the row's scale, no larger than what can ever bind. What is not 0 stays so.
-double bring_to_scale(double lam, double factor, double cap) {
+double bring_to_scale(double lam, double scale, double weight_scale, double cap) {
   if (lam == 0) return 0;
-  return std::clamp(lam * factor, std::numeric_limits<double>::denorm_min(), cap);
+  const double factor = scale * weight_scale;
+  const bool fits = std::isnormal(factor);
+  const double scaled = fits ? lam * factor : lam * scale * weight_scale;
+  return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), cap);
 }
 
 struct UnitWeights {
@@ -113,10 +116,10 @@ void RowSolver::solve(const RowProblem& row) noexcept {
   // infinity included, would only cost digits.
   const double range = extent.high * scale - extent.low * scale;
   const double cap = range > 0 ? range * total_weight : 1;
-  const double lam = bring_to_scale(row.lam, scale * weight_scale, cap);
+  const double lam = bring_to_scale(row.lam, scale, weight_scale, cap);
   if (row.per_edge) {
     for (std::int32_t e = 0; e + 1 < count; ++e) {
-      s_.lam[e] = bring_to_scale(s_.lam[e], scale * weight_scale, cap);
+      s_.lam[e] = bring_to_scale(s_.lam[e], scale, weight_scale, cap);
     }
   }
 

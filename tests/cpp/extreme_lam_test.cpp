@@ -157,6 +157,21 @@ TEST(ExtremeLam, ExtremeWeightsDoNotOverflow) {
   }
 }
 
+TEST(ExtremeLam, ExtremeWeightsAndSamplesTogetherDoNotOverflow) {
+  for (const auto& [x_size, weight_size] :
+       {std::pair{0x1p-500, 0x1p-500}, std::pair{0x1p500, 0x1p500}, std::pair{0x1p800, 0x1p-800}}) {
+    const Row plain{"", {0, 5, 1, 4}, {1}, {1, 2, 3, 4}};
+    Row scaled = plain;
+    for (double& x : scaled.x) x *= x_size;
+    for (double& weight : scaled.weight) weight *= weight_size;
+    scaled.lam[0] *= x_size * weight_size;
+    const Solution expected(plain);
+    const Solution solution(scaled);
+    EXPECT_EQ(solution.partition, expected.partition);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(solution.y[i] / x_size, expected.y[i], 1e-14);
+  }
+}
+
 TEST(ExtremeLam, SmallWeightsBesideLargeOnesKeepTheirAccuracy) {
   // The middle sample weighs 1e-12 of its neighbours and stands alone.
   const Row row{"", {0, 5, 1}, {1e-12}, {1, 1e-12, 1}};

@@ -1,5 +1,6 @@
 // Rows, columns, slices, channels, reversed and broadcast arrays without a copy.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "support/solve.h"
 
@@ -172,6 +173,27 @@ TEST(Strides, GradientsFollowThem) {
     }
     ASSERT_EQ(grad_lam[static_cast<std::size_t>(c)], expected_lam);
   }
+}
+
+TEST(Strides, ReachBeyondFourGigabytes) {
+  // Four rows 2^31 elements apart in memory that exists only where it is touched.
+  constexpr std::int64_t kApart = (std::int64_t{1} << 31) + 17;
+  const std::size_t bytes = 4 * kApart * sizeof(float);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* x = static_cast<float*>(memory);
+  for (std::int64_t r = 0; r < 4; ++r) {
+    x[r * kApart] = static_cast<float>(r);
+    x[r * kApart + 1] = static_cast<float>(r + 4);
+  }
+  const View rows = view(x, {4, 2}, {kApart, 1});
+  EXPECT_TRUE(prox_tv1d({.x = rows, .lam = 1.0}, rows).ok());
+  for (std::int64_t r = 0; r < 4; ++r) {
+    EXPECT_EQ(x[r * kApart], static_cast<float>(r + 1));
+    EXPECT_EQ(x[r * kApart + 1], static_cast<float>(r + 3));
+  }
+  munmap(memory, bytes);
 }
 
 TEST(Strides, ScalarsAndEmptyBatches) {

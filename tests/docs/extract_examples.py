@@ -28,7 +28,10 @@ def header_examples(text: str) -> list[tuple[int, str]]:
         if comment == r"/// \code":
             start = number + 1
         elif comment == r"/// \endcode":
-            block = [ln.strip().removeprefix("///").removeprefix(" ") for ln in lines[start - 1 : number - 1]]
+            block = [
+                ln.strip().removeprefix("///").removeprefix(" ")
+                for ln in lines[start - 1 : number - 1]
+            ]
             examples.append((start, "\n".join(block)))
             start = None
     if start is not None:
@@ -53,7 +56,9 @@ def as_test(path: Path, line: int, code: str) -> str:
     if re.search(r"\bint main\(", body):
         function = f"main_of_{name}_{line}"
         body = re.sub(r"\bint main\(", f"static int {function}(", body)
-        test = f"{place}\n{body}\nTEST(Example, {name}_line_{line}) {{ EXPECT_EQ({function}(), 0); }}"
+        test = (
+            f"{place}\n{body}\nTEST(Example, {name}_line_{line}) {{ EXPECT_EQ({function}(), 0); }}"
+        )
     else:
         test = f"TEST(Example, {name}_line_{line}) {{\n{place}\n{body}\n}}"
     return "\n".join([*includes, test, ""])
@@ -69,7 +74,9 @@ def main() -> None:
         tests += [as_test(path, line, code) for line, code in find(text)]
     if not tests:
         raise SystemExit("no examples found")
-    standard = "".join(f"#include <{name}>\n" for name in ("cassert", "cstdint", "string", "vector"))
+    standard = "".join(
+        f"#include <{name}>\n" for name in ("cassert", "cstdint", "string", "vector")
+    )
     tautline = '#include "tautline/error.h"\n#include "tautline/tautline.h"\n'
     output.write_text("\n".join([PROLOGUE, standard, tautline, *tests]), encoding="ascii")
 
