@@ -29,16 +29,15 @@ inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
   });
 }
 
-/// Loads `count` elements; a row of one element is repeated.
+/// Loads `count` elements; a broadcast row has stride 0.
 inline void load_row(const RowSpan<const void>& row, std::int32_t count, double* out) {
-  const std::int64_t stride = row.size == 1 ? 0 : row.stride;
   with_storage(row.dtype, [&](auto storage) {
     using T = decltype(storage);
     const T* data = static_cast<const T*>(row.data);
-    if (stride == 1) {
+    if (row.stride == 1) {
       for (std::int32_t i = 0; i < count; ++i) out[i] = static_cast<double>(data[i]);
     } else {
-      for (std::int32_t i = 0; i < count; ++i) out[i] = static_cast<double>(data[i * stride]);
+      for (std::int32_t i = 0; i < count; ++i) out[i] = static_cast<double>(data[i * row.stride]);
     }
   });
 }

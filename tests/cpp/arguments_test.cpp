@@ -179,19 +179,20 @@ TEST(Arguments, AnUnsupportedDeviceIsSaid) {
 }
 
 TEST(Arguments, MemoryThatCannotBeHadIsAStatus) {
-  // A huge row that exists only as a broadcast view: its scratch cannot.
-  float value = 0;
-  const std::int64_t n = (std::int64_t{1} << 31) - 2;
+  // Long rows that exist only as a broadcast view, and a task for each: hundreds
+  // of terabytes of scratch.
+  constexpr std::int64_t kRows = 4096;
+  const float value = 0;
   class Many final : public Executor {
    public:
-    [[nodiscard]] int concurrency() const noexcept override { return 1 << 20; }
+    [[nodiscard]] int concurrency() const noexcept override { return kRows; }
     void run(int, void (*)(void*, int), void*) noexcept override { ADD_FAILURE(); }
   } executor;
-  double out[2] = {-7, -7};
-  const Status status = tv(view(&value, {std::int64_t{1} << 30, n}, {0, 0}),
-                           view(out, {std::int64_t{1} << 30, 1}), -1, {.executor = &executor});
+  std::vector<double> out(kRows, -7);
+  const Status status = tv(view(&value, {kRows, (std::int64_t{1} << 31) - 2}, {0, 0}),
+                           view(out.data(), {kRows, 1}), -1, {.executor = &executor});
   EXPECT_EQ(status.code, StatusCode::out_of_memory) << message(status);
-  EXPECT_EQ(out[0], -7);
+  EXPECT_EQ(out, std::vector<double>(kRows, -7));
 }
 
 TEST(Arguments, OfBackwardAreChecked) {

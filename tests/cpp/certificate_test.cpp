@@ -26,6 +26,7 @@ TEST(Certificate, IsZeroForAnExactSolution) {
 TEST(Certificate, MeasuresTheViolationRelativeToTheRange) {
   EXPECT_EQ(certify({0, 4}, {0, 4}, 1.0), 0.25);     // u = 0 where it must be -1
   EXPECT_EQ(certify({0, 4}, {1, 1}, 1.0), 2.0 / 4);  // u_n = 2
+  EXPECT_EQ(certify({0, 4}, {2, 2}, 1.0), 0.25);     // no jump where |u| = 2 says there is one
   EXPECT_EQ(certify({0, 4}, {3, 1}, 1.0), 4.0 / 4);  // a jump the wrong way: u = -3, must be 1
 }
 

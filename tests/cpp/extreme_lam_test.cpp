@@ -103,6 +103,21 @@ TEST(ExtremeLam, HugeGivesTheSameBitsAsInfinity) {
   }
 }
 
+TEST(ExtremeLam, HugeEdgesGiveTheSameBitsAsInfiniteOnes) {
+  for (int i = 0; i < 500; ++i) {
+    Row row = random_row(base_seed() + static_cast<std::uint64_t>(i), 100,
+                         LamKind::edges_with_zero_and_infinity,
+                         i % 2 == 0 ? WeightKind::none : WeightKind::positive);
+    const Solution infinite(row);
+    for (double& lam : row.lam) {
+      if (std::isinf(lam)) lam = std::numeric_limits<double>::max();
+    }
+    const Solution huge(row);
+    ASSERT_EQ(huge.y, infinite.y) << row.name;
+    ASSERT_EQ(huge.partition, infinite.partition) << row.name;
+  }
+}
+
 TEST(ExtremeLam, ConstantRowsComeBackBitForBitInOneSegment) {
   for (const double level : {0.0, 0.1, -7.0, 1e300, 5e-324}) {
     for (const double lam : {1e-300, 0.1, 1e9, kInfinity}) {
@@ -177,6 +192,29 @@ TEST(ExtremeLam, SmallWeightsBesideLargeOnesKeepTheirAccuracy) {
   const Row row{"", {0, 5, 1}, {1e-12}, {1, 1e-12, 1}};
   const Solution solution(row);
   EXPECT_NEAR(solution.y[1], 3, 1e-12);
+}
+
+TEST(ExtremeLam, WeightsOverTwelveDecadesAgreeWithReference) {
+  for (int i = 0; i < 1000; ++i) {
+    Random random(base_seed() + static_cast<std::uint64_t>(i));
+    std::uniform_real_distribution<double> uniform;
+    Row row{"", families()[0].make(random, 40), std::vector<double>(39), std::vector<double>(40)};
+    for (double& weight : row.weight) weight = std::pow(10, -12 * uniform(random));
+    for (std::size_t e = 0; e < 39; ++e) {  // as large as the smaller neighbour can bear
+      row.lam[e] = uniform(random) * std::min(row.weight[e], row.weight[e + 1]);
+    }
+    const Solution solution(row);
+    const std::vector<double> expected = reference::prox_tv1d(row.x, row.lam, row.weight);
+    for (std::size_t k = 0; k < 40; ++k) {
+      ASSERT_NEAR(solution.y[k], expected[k], value_tolerance(DType::float64, row))
+          << i << " " << k;
+    }
+  }
+}
+
+TEST(ExtremeLam, AWeightTooSmallToCountKeepsTheRowSane) {
+  const Solution solution(Row{"", {0, 5, 1, 7}, {1e-41}, {1, 1e-40, 1, 0}});
+  EXPECT_EQ(solution.y, (std::vector<double>{1e-41, 5, 1, 1}));
 }
 
 TEST(ExtremeLam, OneAndTwoSamples) {

@@ -169,12 +169,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Gradient, ::testing::ValuesIn(kKinds), kName);
 INSTANTIATE_TEST_SUITE_P(Kinds, WeightGradient, ::testing::ValuesIn(kKinds, kKinds + 4), kName);
 
 TEST(GradientRules, OfXIsTheGradientItselfBitForBitAtLamZero) {
+  Random random(base_seed());
   for (const bool weighted : {false, true}) {
-    const Row row{"",
-                  {3, 1, 1, 2},
-                  {0},
-                  weighted ? std::vector<double>{1, 3, 0.7, 2} : std::vector<double>{}};
-    const std::vector<double> grad_y = {0.1, -0.3, 1.0 / 3, 0.7};
+    Row row{"", random_vector(random, 1000), {0}, {}};
+    if (weighted) {
+      for (const double value : random_vector(random, 1000)) row.weight.push_back(std::exp(value));
+    }
+    const std::vector<double> grad_y = random_vector(random, 1000);
     EXPECT_EQ(backward(Solution(row), grad_y, 1).x, grad_y);
   }
 }
