@@ -21,21 +21,15 @@ constexpr double kSmallest = 0x1p-200;
 /// running sums; they are taken as this part of it.
 constexpr double kSmallestRelativeWeight = 0x1p-90;
 
-struct Extent {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-  bool finite = true;
-};
-
-Extent find_extent(const double* values, std::int32_t count) {
-  Extent extent;
+/// The largest |value|; NaN or infinite where a value is.
+double largest_size(const double* values, std::int32_t count) {
+  double largest = 0;
   for (std::int32_t i = 0; i < count; ++i) {
-    const double value = values[i];
-    extent.low = std::min(extent.low, value);
-    extent.high = std::max(extent.high, value);
-    extent.finite = extent.finite && std::isfinite(value);
+    const double size = std::abs(values[i]);
+    if (!std::isfinite(size)) return size;
+    largest = std::max(largest, size);
   }
-  return extent;
+  return largest;
 }
 
 /// The power of two that brings `size` near 1 where it is extreme, else 1.
@@ -50,13 +44,17 @@ void multiply(double* values, std::int32_t count, double factor) {
   for (std::int32_t i = 0; i < count; ++i) values[i] *= factor;
 }
 
-/// lam in the row's scale, no larger than what can ever bind. What is not 0 stays so.
-double bring_to_scale(double lam, double scale, double weight_scale, double cap) {
+/// More than any edge of a solution carries in these sizes, and small enough to
+/// multiply: what infinity is taken as.
+constexpr double kUnbinding = 0x1p450;
+
+/// lam in the row's scale, finite. What is not 0 stays so.
+double bring_to_scale(double lam, double scale, double weight_scale) {
   if (lam == 0) return 0;
   const double factor = scale * weight_scale;
   const bool fits = std::isnormal(factor);
   const double scaled = fits ? lam * factor : lam * scale * weight_scale;
-  return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), cap);
+  return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), kUnbinding);
 }
 
 struct UnitWeights {
@@ -92,34 +90,24 @@ void RowSolver::solve(const RowProblem& row) noexcept {
   double* y = row.weighted ? s_.compact : s_.y;
   Code* codes = row.weighted ? s_.compact_codes : s_.codes;
 
-  const Extent extent = find_extent(x, count);
+  const double size = largest_size(x, count);
   steps_ += count;
-  if (count == 0 || !extent.finite) return fill_nan(row.n);
+  if (count == 0 || !std::isfinite(size)) return fill_nan(row.n);
 
-  const double scale = choose_scale(std::max(std::abs(extent.low), std::abs(extent.high)));
+  const double scale = choose_scale(size);
   multiply(x, count, scale);
   double weight_scale = 1;
-  double total_weight = count;
   if (row.weighted) {
     const double largest = *std::max_element(weight, weight + count);
     weight_scale = choose_scale(largest);
     multiply(weight, count, weight_scale);
     const double floor = largest * weight_scale * kSmallestRelativeWeight;
-    total_weight = 0;
-    for (std::int32_t i = 0; i < count; ++i) {
-      weight[i] = std::max(weight[i], floor);
-      total_weight += weight[i];
-    }
+    for (std::int32_t i = 0; i < count; ++i) weight[i] = std::max(weight[i], floor);
   }
-
-  // No edge of any solution carries more than range * weight / 2: a larger lam,
-  // infinity included, would only cost digits.
-  const double range = extent.high * scale - extent.low * scale;
-  const double cap = range > 0 ? range * total_weight : 1;
-  const double lam = bring_to_scale(row.lam, scale, weight_scale, cap);
+  const double lam = bring_to_scale(row.lam, scale, weight_scale);
   if (row.per_edge) {
     for (std::int32_t e = 0; e + 1 < count; ++e) {
-      s_.lam[e] = bring_to_scale(s_.lam[e], scale, weight_scale, cap);
+      s_.lam[e] = bring_to_scale(s_.lam[e], scale, weight_scale);
     }
   }
 

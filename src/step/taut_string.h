@@ -94,10 +94,14 @@ class Chain {
     return popped;
   }
 
-  /// Whether the one piece of this chain crosses the first piece of `other`.
+  /// Whether the one piece of this chain, from `start` to the newest point,
+  /// crosses the first piece of `other`: whether it turns there. Seen from the
+  /// end of that piece, not from `start`, so that a short last part is not lost
+  /// in a long one.
   template <class Other>
   [[nodiscard]] constexpr bool crosses(const Other& other, TubePoint<T> start) const noexcept {
-    return kSide * compare_slopes<T>(tube_, start, front(), start, other.front()) < 0;
+    const TubePoint<T> turn = other.front();
+    return kSide * compare_slopes<T>(tube_, turn, front(), start, turn) < 0;
   }
 
  private:
