@@ -1,0 +1,14 @@
+// The subcommands. Each function adds its own to the application; when the
+// command line names it, `chosen` becomes what is to be done.
+#pragma once
+
+#include "options.h"
+
+namespace tautline::cli {
+
+void add_smooth_and_sharpen(CLI::App& app, Action& chosen);
+void add_signal(CLI::App& app, Action& chosen);
+void add_compare(CLI::App& app, Action& chosen);
+void add_info(CLI::App& app, Action& chosen);
+
+}  // namespace tautline::cli

@@ -1,0 +1,25 @@
+// The exit codes of the tautline command: a promise to scripts, so the numbers
+// never change. docs/cli.md and `tautline --help` show the same table.
+#pragma once
+
+namespace tautline::cli {
+
+enum class ExitCode : int {
+  done = 0,
+  unexpected = 1,
+  usage = 2,
+  input = 3,
+  output = 4,
+  some_failed = 5,
+};
+
+inline constexpr const char* kExitCodeHelp =
+    "Exit codes:\n"
+    "  0  done\n"
+    "  1  unexpected failure\n"
+    "  2  wrong usage\n"
+    "  3  an input cannot be read\n"
+    "  4  an output cannot be written\n"
+    "  5  some files of a folder failed";
+
+}  // namespace tautline::cli

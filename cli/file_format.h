@@ -1,0 +1,36 @@
+// File formats by name and by the end of a file name: one table for images, one
+// for signals, and one set of rules for both.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tautline::cli {
+
+struct FileFormat {
+  std::string_view name;                         // as --format takes it
+  std::span<const std::string_view> extensions;  // with their dot, in lower case
+};
+
+using FormatTable = std::span<const FileFormat>;
+
+/// The format that the name of a file tells; null: none of the table.
+[[nodiscard]] const FileFormat* format_of_path(FormatTable table,
+                                               const std::filesystem::path& path);
+
+/// The format that --format names; null: none of the table.
+[[nodiscard]] const FileFormat* format_of_name(FormatTable table, std::string_view name);
+
+/// The format of an output: the name of the file tells it, and `chosen` where
+/// that says nothing; `fallback` is for standard output. Throws Failure where
+/// the two contradict each other or neither is given.
+[[nodiscard]] const FileFormat& output_format(FormatTable table, const std::string& path,
+                                              const FileFormat* chosen, const FileFormat& fallback);
+
+/// "png, jpg, tiff or webp", for messages and help.
+[[nodiscard]] std::string names_of(FormatTable table);
+
+}  // namespace tautline::cli

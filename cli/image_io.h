@@ -1,0 +1,61 @@
+// Images in memory, and their way from and to files through libvips. Only
+// image_io.cpp knows libvips.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "file_format.h"
+
+namespace tautline::cli {
+
+/// PNG (the default for standard output), JPEG, TIFF, WebP.
+[[nodiscard]] FormatTable image_formats();
+
+/// libvips runs from the construction to the end of this object; no image may
+/// be read or written outside. It says nothing on the terminal by itself.
+class ImageLibrary {
+ public:
+  ImageLibrary();
+  ImageLibrary(const ImageLibrary&) = delete;
+  ImageLibrary& operator=(const ImageLibrary&) = delete;
+  ~ImageLibrary();
+};
+
+/// What a file says about its pixels besides their values: colour profile,
+/// EXIF, resolution.
+struct ImageHeader;
+
+/// Pixels as float32, whatever they are in the file: (height, width, bands),
+/// integers with their own values.
+struct Image {
+  int width = 0;
+  int height = 0;
+  int bands = 0;  // 1 grey, 2 grey + alpha, 3 RGB, 4 RGB + alpha
+  int bits = 8;   // 8 or 16: integers; 32: floating point
+  std::vector<float> pixels;
+  std::shared_ptr<const ImageHeader> header;
+
+  [[nodiscard]] bool has_alpha() const noexcept { return bands % 2 == 0; }
+  [[nodiscard]] int colour_bands() const noexcept { return has_alpha() ? bands - 1 : bands; }
+
+  /// The largest value of the pixel type (1 for floating point): what --lam is
+  /// measured in.
+  [[nodiscard]] float full_scale() const noexcept;
+};
+
+using Notes = std::vector<std::string>;
+
+/// Reads a file ("-": standard input) and turns it upright. Adds to `notes`
+/// what a person should know. Throws Failure.
+[[nodiscard]] Image load_image(const std::string& path, Notes& notes);
+
+/// The bytes of an image file. `quality` (1 to 100) is for JPEG and WebP, where
+/// 100 means lossless. Throws Failure.
+[[nodiscard]] std::vector<std::byte> encode_image(const Image& image, const FileFormat& format,
+                                                  int quality, Notes& notes);
+
+}  // namespace tautline::cli

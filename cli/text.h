@@ -1,0 +1,26 @@
+// Small helpers for text that people type and read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tautline::cli {
+
+/// The number that `text` spells from its first to its last character; inf and
+/// nan are numbers. Nothing for anything else ("0.1x", "", " 1", "1e999").
+[[nodiscard]] std::optional<double> parse_number(std::string_view text);
+
+/// The same for a whole number that fits an int.
+[[nodiscard]] std::optional<int> parse_integer(std::string_view text);
+
+/// `text` with control characters replaced, so that no file name and no cell of
+/// a table can steer the terminal it is shown on.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// printable(), cut to a length that fits an error message.
+[[nodiscard]] std::string excerpt(std::string_view text);
+
+[[nodiscard]] std::string lower_case(std::string text);
+
+}  // namespace tautline::cli

@@ -1,0 +1,409 @@
+// smooth, sharpen and compare on single images, end to end.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <ostream>
+
+#include "support/program.h"
+#include "support/temp_folder.h"
+#include "support/test_image.h"
+#include "tautline/tautline.h"
+
+namespace tautline::cli::test {
+namespace {
+
+/// What the library itself makes of an image: rows, then columns, unless `rows`
+/// alone are asked for. Rounded as a file stores it.
+std::vector<float> solve_directly(const TestImage& image, double lam, float largest, Mode mode,
+                                  bool rows_alone) {
+  std::vector<float> values = image.values;
+  const std::int64_t w = image.width;
+  const std::int64_t h = image.height;
+  const std::int64_t b = image.bands;
+  const View rows = view(values.data(), {h, b, w}, {w * b, 1, b});
+  const View cols = view(values.data(), {w, b, h}, {b, 1, w * b});
+  const double scaled = lam * static_cast<double>(largest);
+  EXPECT_TRUE(prox_tv1d({.x = rows, .lam = scaled, .mode = mode}, rows).ok());
+  if (!rows_alone) {
+    EXPECT_TRUE(prox_tv1d({.x = cols, .lam = scaled, .mode = mode}, cols).ok());
+  }
+  for (float& value : values) value = std::nearbyint(std::clamp(value, 0.0F, largest));
+  return values;
+}
+
+class ImageCommand : public TempFolder {
+ protected:
+  /// Runs `command` from in.png to `output` with more arguments.
+  ProgramResult run(const std::string& command, const std::string& input, const std::string& output,
+                    std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {command, path(input), path(output)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments);
+  }
+
+  /// The same, where nothing may go wrong.
+  TestImage converted(const std::string& command, const TestImage& image, const std::string& input,
+                      const std::string& output, const std::vector<std::string>& more = {}) const {
+    write_image(image, path(input));
+    const ProgramResult result = run(command, input, output, more);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return read_image(path(output));
+  }
+};
+
+TEST_F(ImageCommand, smooth_is_rows_then_columns_of_the_library) {
+  const TestImage image = make_image(31, 17, 3);
+  const TestImage result = converted("smooth", image, "in.png", "out.png", {"--lam", "0.1"});
+  EXPECT_EQ(result.values, solve_directly(image, 0.1, 255, Mode::smooth, false));
+}
+
+TEST_F(ImageCommand, sharpen_is_rows_then_columns_of_the_library) {
+  const TestImage image = make_image(31, 17, 3);
+  const TestImage result = converted("sharpen", image, "in.png", "out.png", {"--lam", "0.1"});
+  EXPECT_EQ(result.values, solve_directly(image, 0.1, 255, Mode::sharp, false));
+}
+
+TEST_F(ImageCommand, grey_16_bit_tiff_stays_16_bit_grey) {
+  const TestImage image = make_image(20, 10, 1, Depth::bits16);
+  const TestImage result =
+      converted("smooth", image, "in.tif", "out.tif", {"--lam", "0.05", "--direction", "row"});
+  EXPECT_EQ(result.bands, 1);
+  EXPECT_EQ(result.depth, Depth::bits16);
+  EXPECT_EQ(result.values, solve_directly(image, 0.05, 65535, Mode::smooth, true));
+}
+
+TEST_F(ImageCommand, float_tiff_is_taken_as_it_is) {
+  const TestImage image = make_image(9, 7, 3, Depth::floating);
+  const TestImage result = converted("smooth", image, "in.tif", "out.tif", {"--lam", "0"});
+  EXPECT_EQ(result.depth, Depth::floating);
+  EXPECT_EQ(result.values, image.values);
+}
+
+TEST_F(ImageCommand, alpha_is_left_untouched) {
+  const TestImage image = make_image(20, 10, 4);
+  const TestImage result = converted("smooth", image, "in.png", "out.png", {"--lam", "0.3"});
+  ASSERT_EQ(result.bands, 4);
+  EXPECT_NE(result.values, image.values);
+  for (std::size_t i = 3; i < image.values.size(); i += 4) {
+    EXPECT_EQ(result.values[i], image.values[i]);
+  }
+}
+
+TEST_F(ImageCommand, lam_zero_gives_identical_pixels) {
+  for (const int bands : {1, 2, 3, 4}) {
+    for (const Depth depth : {Depth::bits8, Depth::bits16}) {
+      const TestImage image = make_image(13, 11, bands, depth);
+      const TestImage result =
+          converted("smooth", image, "in.png", "out.png", {"--lam", "0", "--force"});
+      EXPECT_EQ(result.values, image.values) << bands;
+      EXPECT_EQ(result.depth, depth);
+    }
+  }
+}
+
+TEST_F(ImageCommand, lam_inf_gives_row_means) {
+  const TestImage image = make_image(16, 5, 1);
+  const TestImage result =
+      converted("smooth", image, "in.png", "out.png", {"--lam", "inf", "--direction", "row"});
+  for (int y = 0; y < 5; ++y) {
+    const auto row = image.values.begin() + 16 * y;
+    const float mean = std::accumulate(row, row + 16, 0.0F) / 16;
+    for (int x = 0; x < 16; ++x) {
+      EXPECT_EQ(result.values[static_cast<std::size_t>(16 * y + x)], std::nearbyint(mean));
+    }
+  }
+}
+
+TEST_F(ImageCommand, lam_means_the_same_for_8_and_16_bits) {
+  TestImage image = make_image(32, 8, 1);
+  const TestImage narrow = converted("smooth", image, "a.png", "a_out.png", {"--lam", "0.1"});
+  for (float& value : image.values) value *= 257;
+  image.depth = Depth::bits16;
+  const TestImage wide = converted("smooth", image, "b.png", "b_out.png", {"--lam", "0.1"});
+  for (std::size_t i = 0; i < narrow.values.size(); ++i) {
+    EXPECT_NEAR(wide.values[i] / 257, narrow.values[i], 0.51F);
+  }
+}
+
+TEST_F(ImageCommand, threads_do_not_change_the_result) {
+  const TestImage image = make_image(40, 30, 3);
+  const TestImage one = converted("smooth", image, "in.png", "one.png", {"--threads", "1"});
+  const TestImage many = converted("smooth", image, "in.png", "many.png", {"--threads", "7"});
+  EXPECT_EQ(one.values, many.values);
+}
+
+struct Size {
+  int width;
+  int height;
+};
+
+void PrintTo(const Size& size, std::ostream* out) {  // the name that GoogleTest looks for
+  *out << size.width << " x " << size.height;
+}
+
+class SmallImage : public ImageCommand, public ::testing::WithParamInterface<Size> {};
+
+TEST_P(SmallImage, works) {
+  const TestImage image = make_image(GetParam().width, GetParam().height, 3);
+  for (const char* const command : {"smooth", "sharpen", "compare"}) {
+    const TestImage result = converted(command, image, "in.png", "out.png", {"--force"});
+    EXPECT_EQ(result.height, image.height) << command;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ImageCommand, SmallImage,
+                         ::testing::Values(Size{1, 1}, Size{20, 1}, Size{1, 20}));
+
+TEST_F(ImageCommand, one_pixel_keeps_its_value) {
+  const TestImage image = make_image(1, 1, 3);
+  EXPECT_EQ(converted("smooth", image, "in.png", "out.png", {"--lam", "inf"}).values, image.values);
+}
+
+class Format : public ImageCommand, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(Format, is_read_and_written) {
+  const std::string name = GetParam();
+  const TestImage image = make_image(24, 16, 3);
+  const TestImage result = converted("smooth", image, "in" + name, "out" + name);
+  EXPECT_EQ(result.width, 24);
+  EXPECT_EQ(result.height, 16);
+  EXPECT_EQ(result.bands, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(ImageCommand, Format,
+                         ::testing::Values(".png", ".PNG", ".jpg", ".jpeg", ".tif", ".tiff",
+                                           ".webp"));
+
+TEST_F(ImageCommand, webp_of_quality_100_is_lossless) {
+  const TestImage image = make_image(24, 16, 3);
+  const TestImage result =
+      converted("smooth", image, "in.png", "out.webp", {"--lam", "0", "--quality", "100"});
+  EXPECT_EQ(result.values, image.values);
+}
+
+TEST_F(ImageCommand, sixteen_bits_become_eight_in_jpeg_and_it_is_said) {
+  write_image(make_image(24, 16, 1, Depth::bits16), path("in.png"));
+  const ProgramResult result = run("smooth", "in.png", "out.jpg");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "jpg cannot hold 16 bits; the result has 8")) << result.err;
+  const TestImage image = read_image(path("out.jpg"));
+  EXPECT_EQ(image.depth, Depth::bits8);
+  EXPECT_GT(image.values[0], 40);  // scaled down, not cut off
+}
+
+TEST_F(ImageCommand, alpha_is_put_on_white_in_jpeg_and_it_is_said) {
+  TestImage image = make_image(16, 16, 4);
+  for (std::size_t i = 3; i < image.values.size(); i += 4) image.values[i] = 0;
+  write_image(image, path("in.png"));
+  const ProgramResult result = run("smooth", "in.png", "out.jpg");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "the image is put on white")) << result.err;
+  EXPECT_EQ(read_image(path("out.jpg")).values, std::vector<float>(16 * 16 * 3, 255.0F));
+}
+
+TEST_F(ImageCommand, float_pixels_do_not_go_into_png) {
+  write_image(make_image(4, 4, 1, Depth::floating), path("in.tif"));
+  const ProgramResult result = run("smooth", "in.tif", "out.png");
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_TRUE(contains(result.err, "png cannot hold floating point pixels")) << result.err;
+}
+
+TEST_F(ImageCommand, the_colour_profile_is_kept) {
+  write_image_with_profile(make_image(8, 8, 3), path("in.png"));
+  EXPECT_EQ(run("smooth", "in.png", "out.png").exit_code, 0);
+  EXPECT_NE(read_profile(path("out.png")), "");
+  EXPECT_EQ(read_profile(path("out.png")), read_profile(path("in.png")));
+}
+
+TEST_F(ImageCommand, exif_orientation_is_applied_first) {
+  const TestImage image = make_image(20, 10, 3);
+  write_image(image, path("in.tif"), 6);  // turned by 90 degrees
+  EXPECT_EQ(run("smooth", "in.tif", "out.tif", {"--lam", "0"}).exit_code, 0);
+  const TestImage result = read_image(path("out.tif"));
+  EXPECT_EQ(result.width, 10);
+  EXPECT_EQ(result.height, 20);
+  // The top right pixel is where the top left one was.
+  EXPECT_EQ(result.values[27], image.values[0]);
+}
+
+TEST_F(ImageCommand, names_with_brackets_are_names) {
+  const TestImage image = make_image(8, 8, 1);
+  write_image(image, path("in.png"));
+  std::filesystem::rename(path("in.png"), path("in[1].png"));
+  EXPECT_EQ(run("smooth", "in[1].png", "out[2].png").exit_code, 0);
+  EXPECT_TRUE(exists("out[2].png"));
+}
+
+class TruncatedImage : public ImageCommand, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(TruncatedImage, is_an_error_and_leaves_no_output) {
+  const std::string name = std::string("in") + GetParam();
+  write_image(make_image(200, 200, 3), path(name));
+  write(name, read(name).substr(0, read(name).size() / 2));
+  const ProgramResult result = run("smooth", name, "out.png");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(contains(result.err, "cannot read '" + path(name) + "': ")) << result.err;
+  EXPECT_TRUE(contains(result.err, "damaged")) << result.err;
+  EXPECT_EQ(entry_count(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(ImageCommand, TruncatedImage,
+                         ::testing::Values(".png", ".jpg", ".tif", ".webp"));
+
+TEST_F(ImageCommand, a_missing_file_is_exit_code_3) {
+  const ProgramResult result = run("smooth", "missing.png", "out.png");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.err, "tautline: error: cannot read '" + path("missing.png") +
+                            "': No such file or directory\n");
+}
+
+TEST_F(ImageCommand, what_is_not_an_image_is_exit_code_3) {
+  for (const std::string& content :
+       {std::string(), std::string("hello"), std::string("<svg width='9' height='9'></svg>")}) {
+    write("in.png", content);
+    const ProgramResult result = run("smooth", "in.png", "out.png");
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_TRUE(contains(result.err, "not an image of a known format")) << result.err;
+  }
+}
+
+TEST_F(ImageCommand, cmyk_is_refused_by_name) {
+  write_cmyk_image(make_image(8, 8, 3), path("in.jpg"));
+  const ProgramResult result = run("smooth", "in.jpg", "out.jpg");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(contains(result.err, "4 bands of cmyk are not supported")) << result.err;
+}
+
+TEST_F(ImageCommand, the_first_of_several_pages_is_used_and_it_is_said) {
+  write_two_pages(make_image(8, 8, 1), path("in.tif"));
+  const ProgramResult result = run("smooth", "in.tif", "out.tif");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "only the first of 2 pages is used")) << result.err;
+  EXPECT_EQ(read_image(path("out.tif")).height, 4);
+}
+
+TEST_F(ImageCommand, an_existing_output_is_kept) {
+  write_image(make_image(8, 8, 1), path("in.png"));
+  write("out.png", "precious");
+  const ProgramResult result = run("smooth", "in.png", "out.png");
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_TRUE(contains(result.err, "already exists (use --force to overwrite it)")) << result.err;
+  EXPECT_EQ(read("out.png"), "precious");
+}
+
+TEST_F(ImageCommand, force_replaces_an_existing_output) {
+  write_image(make_image(8, 8, 1), path("in.png"));
+  write("out.png", "precious");
+  EXPECT_EQ(run("smooth", "in.png", "out.png", {"--force"}).exit_code, 0);
+  EXPECT_EQ(read_image(path("out.png")).width, 8);
+  EXPECT_EQ(entry_count(), 2);
+}
+
+TEST_F(ImageCommand, an_input_is_its_own_output_only_with_force) {
+  write_image(make_image(8, 8, 1), path("in.png"));
+  const std::string before = read("in.png");
+  EXPECT_EQ(run("smooth", "in.png", "in.png").exit_code, 4);
+  EXPECT_EQ(read("in.png"), before);
+  EXPECT_EQ(run("smooth", "in.png", "in.png", {"--force"}).exit_code, 0);
+  EXPECT_NE(read("in.png"), before);
+}
+
+TEST_F(ImageCommand, a_folder_that_is_a_file_cannot_be_written_to) {
+  write_image(make_image(8, 8, 1), path("in.png"));
+  const ProgramResult result = run("smooth", "in.png", "in.png/out.png");
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_TRUE(contains(result.err, "cannot write to " + path("in.png") + ": Not a directory"));
+}
+
+TEST_F(ImageCommand, a_read_only_folder_cannot_be_written_to) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write to any folder";
+  write_image(make_image(8, 8, 1), path("in.png"));
+  ASSERT_EQ(chmod(folder_.c_str(), 0500), 0);
+  const ProgramResult result = run("smooth", "in.png", "out.png");
+  ASSERT_EQ(chmod(folder_.c_str(), 0700), 0);
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_TRUE(contains(result.err, "cannot write to " + folder_.string() + ": Permission denied"));
+}
+
+TEST_F(ImageCommand, pipes_carry_images_and_reports_go_to_standard_error) {
+  const TestImage image = make_image(8, 8, 3);
+  write_image(image, path("in.png"));
+  const ProgramResult result = run_program({"smooth", "-", "-", "--lam", "0"}, read("in.png"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "standard output: 8 x 8, RGB, 8 bits")) << result.err;
+  write("out.png", result.out);
+  EXPECT_EQ(read_image(path("out.png")).values, image.values);
+}
+
+TEST_F(ImageCommand, format_chooses_what_a_pipe_carries) {
+  write_image(make_image(8, 8, 3), path("in.png"));
+  const ProgramResult result =
+      run_program({"smooth", path("in.png"), "-", "--format", "jpg", "--quiet"});
+  EXPECT_EQ(result.out.substr(0, 3), "\xFF\xD8\xFF");
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(ImageCommand, json_tells_about_the_file) {
+  write_image(make_image(8, 6, 3), path("in.png"));
+  const ProgramResult result = run("smooth", "in.png", "out.png", {"--json", "--lam", "inf"});
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["command"], "smooth");
+  EXPECT_EQ(json["lam"], "inf");
+  const auto& file = json["files"][0];
+  EXPECT_EQ(file["input"], path("in.png"));
+  EXPECT_EQ(file["output"], path("out.png"));
+  EXPECT_EQ(file["status"], "done");
+  EXPECT_EQ(file["width"], 8);
+  EXPECT_EQ(file["height"], 6);
+  EXPECT_EQ(file["bands"], 3);
+  EXPECT_EQ(file["bits"], 8);
+  EXPECT_EQ(json["summary"]["done"], 1);
+}
+
+TEST_F(ImageCommand, json_tells_the_error_of_a_file) {
+  const ProgramResult result = run("smooth", "missing.png", "out.png", {"--json"});
+  EXPECT_EQ(result.exit_code, 3);
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["files"][0]["status"], "failed");
+  EXPECT_TRUE(contains(json["files"][0]["error"], "No such file"));
+}
+
+TEST_F(ImageCommand, quiet_says_nothing) {
+  write_image(make_image(8, 8, 1, Depth::bits16), path("in.png"));
+  const ProgramResult result = run("smooth", "in.png", "out.jpg", {"--quiet"});
+  EXPECT_EQ(result.out + result.err, "");
+}
+
+TEST_F(ImageCommand, compare_shows_before_and_after_with_a_white_gap) {
+  const TestImage image = make_image(10, 6, 1);
+  write_image(image, path("in.png"));
+  ASSERT_EQ(run("smooth", "in.png", "after.png", {"--lam", "0.2"}).exit_code, 0);
+  const ProgramResult result = run("compare", "in.png", "out.png", {"--lam", "0.2"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.out, "total variation along rows:")) << result.out;
+  const TestImage both = read_image(path("out.png"));
+  const TestImage after = read_image(path("after.png"));
+  ASSERT_EQ(both.width, 28);
+  for (int y = 0; y < 6; ++y) {
+    const auto row = both.values.begin() + 28 * y;
+    EXPECT_TRUE(std::equal(row, row + 10, image.values.begin() + 10 * y));
+    EXPECT_TRUE(std::all_of(row + 10, row + 18, [](float value) { return value == 255; }));
+    EXPECT_TRUE(std::equal(row + 18, row + 28, after.values.begin() + 10 * y));
+  }
+}
+
+TEST_F(ImageCommand, compare_tells_less_variation_after_smoothing) {
+  write_image(make_image(10, 6, 1), path("in.png"));
+  const auto json =
+      nlohmann::json::parse(run("compare", "in.png", "out.png", {"--json", "--lam", "0.2"}).out);
+  const auto& variation = json["total_variation"];
+  EXPECT_LT(variation["after"]["rows"], variation["before"]["rows"]);
+  EXPECT_LT(variation["after"]["cols"], variation["before"]["cols"]);
+}
+
+}  // namespace
+}  // namespace tautline::cli::test

@@ -1,0 +1,82 @@
+// info on the build, on images and on signals, end to end.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/arrays.h"
+#include "support/program.h"
+#include "support/temp_folder.h"
+#include "support/test_image.h"
+#include "tautline/version.h"
+
+namespace tautline::cli::test {
+namespace {
+
+class Info : public TempFolder {
+ protected:
+  [[nodiscard]] nlohmann::json info(const std::string& name) const {
+    const ProgramResult result = run_program({"info", "--json", path(name)});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return nlohmann::json::parse(result.out)["files"][0];
+  }
+};
+
+TEST_F(Info, tells_about_the_build) {
+  const auto json = nlohmann::json::parse(run_program({"info", "--json"}).out);
+  EXPECT_EQ(json["version"], kVersion);
+  EXPECT_GE(json["threads"], 1);
+  EXPECT_TRUE(json["cuda"].is_boolean());
+  EXPECT_EQ(json["image_formats"].size(), 4U);
+}
+
+TEST_F(Info, tells_about_an_image_in_units_of_lam) {
+  write_image({3, 1, 1, Depth::bits8, {0, 0, 255}}, path("a.png"));
+  const auto json = info("a.png");
+  EXPECT_EQ(json["width"], 3);
+  EXPECT_EQ(json["height"], 1);
+  EXPECT_EQ(json["bits"], 8);
+  EXPECT_EQ(json["range"], nlohmann::json({0.0, 255.0}));
+  EXPECT_DOUBLE_EQ(json["mean_difference_rows"], 0.5);
+  EXPECT_TRUE(json["mean_difference_cols"].is_null());
+  // The sum of x - mean before the jump is -2/3.
+  EXPECT_NEAR(json["lam_max_rows"], 2.0 / 3, 1e-6);
+  EXPECT_EQ(json["lam_max_cols"], 0);
+}
+
+TEST_F(Info, lam_max_of_an_image_makes_it_constant) {
+  write_image(make_image(20, 4, 1), path("a.png"));
+  const std::string lam = std::to_string(info("a.png")["lam_max_rows"].get<double>() + 1e-6);
+  ASSERT_EQ(
+      run_program({"smooth", path("a.png"), path("b.png"), "--direction", "row", "--lam", lam})
+          .exit_code,
+      0);
+  EXPECT_EQ(info("b.png")["mean_difference_rows"], 0);
+}
+
+TEST_F(Info, tells_about_a_signal) {
+  write("a.npy", npy_file(npy_header("<f4", "(2, 2)"), raw_bytes(std::vector<float>{0, 4, 1, 1})));
+  const auto json = info("a.npy");
+  EXPECT_EQ(json["shape"], nlohmann::json({2, 2}));
+  EXPECT_EQ(json["dtype"], "float32");
+  EXPECT_EQ(json["range"], nlohmann::json({0.0, 4.0}));
+  EXPECT_EQ(json["lam_max"], 2);
+}
+
+TEST_F(Info, leaves_missing_samples_out) {
+  write("a.csv", "0\n\n4\n");
+  const auto json = info("a.csv");
+  EXPECT_EQ(json["missing"], 1);
+  EXPECT_EQ(json["range"], nlohmann::json({0.0, 4.0}));
+  EXPECT_EQ(json["lam_max"], 2);
+}
+
+TEST_F(Info, goes_on_after_a_bad_file_and_is_exit_code_3) {
+  write("a.csv", "1\n2\n");
+  const ProgramResult result = run_program({"info", path("missing.png"), path("a.csv")});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.out.find("float64"), std::string::npos);
+  EXPECT_NE(result.err.find("No such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tautline::cli::test

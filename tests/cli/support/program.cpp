@@ -1,0 +1,76 @@
+// posix_spawn with the standard streams in unnamed temporary files: no pipe can
+// fill up, and no thread is needed.
+#include "support/program.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+namespace tautline::cli::test {
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+using TempFile = std::unique_ptr<std::FILE, CloseFile>;
+
+TempFile make_temp_file(const std::string& content) {
+  TempFile file(std::tmpfile());
+  if (file == nullptr) std::abort();
+  std::fwrite(content.data(), 1, content.size(), file.get());
+  std::rewind(file.get());
+  return file;
+}
+
+std::string content_of(std::FILE* file) {
+  std::rewind(file);
+  std::string content;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+    content.push_back(static_cast<char>(c));
+  }
+  return content;
+}
+
+ProgramResult spawn(const std::string& program, const std::vector<std::string>& arguments,
+                    const std::string& input) {
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+
+  const TempFile in = make_temp_file(input);
+  const TempFile out = make_temp_file("");
+  const TempFile err = make_temp_file("");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, fileno(in.get()), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(out.get()), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(err.get()), STDERR_FILENO);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+
+  ProgramResult result;
+  int status = 0;
+  if (error != 0 || waitpid(child, &status, 0) != child) return result;
+  // As a shell says it: ended by signal number n is 128 + n.
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = content_of(out.get());
+  result.err = content_of(err.get());
+  return result;
+}
+
+}  // namespace
+
+ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input) {
+  return spawn(TAUTLINE_PROGRAM, arguments, input);
+}
+
+ProgramResult run_shell(const std::string& line) {
+  return spawn("/bin/sh", {"-c", "TAUTLINE='" TAUTLINE_PROGRAM "'; " + line}, "");
+}
+
+}  // namespace tautline::cli::test

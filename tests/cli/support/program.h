@@ -1,0 +1,26 @@
+// Runs the built tautline program as a shell would.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tautline::cli::test {
+
+struct ProgramResult {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+/// Runs the program with these arguments and `input` on standard input.
+[[nodiscard]] ProgramResult run_program(const std::vector<std::string>& arguments,
+                                        const std::string& input = "");
+
+/// Runs a line of shell in which $TAUTLINE is the program.
+[[nodiscard]] ProgramResult run_shell(const std::string& line);
+
+[[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace tautline::cli::test

@@ -1,0 +1,111 @@
+// Test images through libvips.
+#include "support/test_image.h"
+
+#include <cstdlib>
+#include <random>
+#include <vips/vips8>
+
+namespace tautline::cli::test {
+namespace {
+
+using vips::VImage;
+
+/// Starts libvips for the test process, once.
+void start_vips() {
+  static const int started = vips_init("tautline_cli_test");
+  if (started != 0) std::abort();
+  vips_cache_set_max(0);  // a file that was replaced must be read again
+}
+
+VipsBandFormat format_of(Depth depth) {
+  switch (depth) {
+    case Depth::bits8: return VIPS_FORMAT_UCHAR;
+    case Depth::bits16: return VIPS_FORMAT_USHORT;
+    case Depth::floating: return VIPS_FORMAT_FLOAT;
+  }
+  std::abort();
+}
+
+Depth depth_of(const VImage& image) {
+  if (image.format() == VIPS_FORMAT_UCHAR) return Depth::bits8;
+  return image.format() == VIPS_FORMAT_USHORT ? Depth::bits16 : Depth::floating;
+}
+
+VipsInterpretation interpretation_of(const TestImage& image) {
+  const bool grey = image.bands < 3;
+  if (image.depth == Depth::bits16) {
+    return grey ? VIPS_INTERPRETATION_GREY16 : VIPS_INTERPRETATION_RGB16;
+  }
+  if (grey) return VIPS_INTERPRETATION_B_W;
+  return image.depth == Depth::bits8 ? VIPS_INTERPRETATION_sRGB : VIPS_INTERPRETATION_scRGB;
+}
+
+VImage to_vips(const TestImage& image) {
+  start_vips();
+  auto* const data = const_cast<float*>(image.values.data());
+  return VImage::new_from_memory(data, image.values.size() * sizeof(float), image.width,
+                                 image.height, image.bands, VIPS_FORMAT_FLOAT)
+      .cast(format_of(image.depth))
+      .copy(VImage::option()->set("interpretation", interpretation_of(image)));
+}
+
+}  // namespace
+
+TestImage make_image(int width, int height, int bands, Depth depth) {
+  const float largest = depth == Depth::bits8 ? 255.0F : depth == Depth::bits16 ? 65535.0F : 1.0F;
+  std::mt19937 random(7);
+  TestImage image{width, height, bands, depth, {}};
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width * bands; ++x) {
+      const float base = x < width * bands / 2 ? 0.2F : 0.7F;
+      const float noise = static_cast<float>(random() % 1000) / 5000.0F;
+      const float value = (base + noise) * largest;
+      image.values.push_back(
+          depth == Depth::floating ? value : static_cast<float>(static_cast<int>(value)));
+    }
+  }
+  return image;
+}
+
+void write_image(const TestImage& image, const std::string& path, int exif_orientation) {
+  VImage written = to_vips(image);
+  if (exif_orientation != 0) written.set("orientation", exif_orientation);
+  written.write_to_file(path.c_str());
+}
+
+TestImage read_image(const std::string& path) {
+  start_vips();
+  const VImage file = VImage::new_from_file(path.c_str());
+  TestImage image{file.width(), file.height(), file.bands(), depth_of(file), {}};
+  std::size_t size = 0;
+  void* const memory = file.cast(VIPS_FORMAT_FLOAT).write_to_memory(&size);
+  const auto* const values = static_cast<const float*>(memory);
+  image.values.assign(values, values + size / sizeof(float));
+  g_free(memory);
+  return image;
+}
+
+std::string read_profile(const std::string& path) {
+  start_vips();
+  const VImage file = VImage::new_from_file(path.c_str());
+  if (file.get_typeof("icc-profile-data") == 0) return "";
+  std::size_t size = 0;
+  const auto* const data = static_cast<const char*>(file.get_blob("icc-profile-data", &size));
+  return {data, size};
+}
+
+void write_image_with_profile(const TestImage& image, const std::string& path) {
+  to_vips(image).write_to_file(path.c_str(), VImage::option()->set("profile", "srgb"));
+}
+
+void write_cmyk_image(const TestImage& image, const std::string& path) {
+  to_vips(image).colourspace(VIPS_INTERPRETATION_CMYK).write_to_file(path.c_str());
+}
+
+void write_two_pages(const TestImage& image, const std::string& path) {
+  VImage pages = to_vips(image);
+  pages.set("page-height", image.height / 2);
+  pages.write_to_file(path.c_str());
+}
+
+}  // namespace tautline::cli::test

@@ -1,0 +1,42 @@
+// Images made and looked at through libvips itself, not through the code under
+// test.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tautline::cli::test {
+
+enum class Depth { bits8, bits16, floating };
+
+struct TestImage {
+  int width = 0;
+  int height = 0;
+  int bands = 0;
+  Depth depth = Depth::bits8;
+  std::vector<float> values;  // (height, width, bands)
+};
+
+/// Fixed pseudo-random values over the whole range of the pixel type (floating
+/// point: 0 to 1), with an edge in the middle.
+[[nodiscard]] TestImage make_image(int width, int height, int bands, Depth depth = Depth::bits8);
+
+/// Writes in the format that the name tells. `exif_orientation` 0: none.
+void write_image(const TestImage& image, const std::string& path, int exif_orientation = 0);
+
+[[nodiscard]] TestImage read_image(const std::string& path);
+
+/// The bytes of the colour profile that a file carries.
+[[nodiscard]] std::string read_profile(const std::string& path);
+
+/// Writes an image that carries a colour profile (sRGB).
+void write_image_with_profile(const TestImage& image, const std::string& path);
+
+/// Writes an RGB image converted to CMYK.
+void write_cmyk_image(const TestImage& image, const std::string& path);
+
+/// Writes a TIFF file whose two pages are the upper and the lower half.
+void write_two_pages(const TestImage& image, const std::string& path);
+
+}  // namespace tautline::cli::test
