@@ -32,8 +32,9 @@ struct Lam {
       : array(values) {}
 };
 
-/// smooth: y = prox(x). sharpen: y = x + (x - prox(x)), rounded once.
-enum class Mode : std::uint8_t { smooth, sharpen };
+/// smooth: y = prox(x). sharp: y = x + (x - prox(x)), rounded once; a missing sample
+/// has nothing to sharpen and gets prox(x).
+enum class Mode : std::uint8_t { smooth, sharp };
 
 /// One batch of 1D problems: x is cut into rows along `dim`; everything else of
 /// its shape is the batch.
@@ -188,8 +189,8 @@ Status segments1d(const ConstView& y, std::span<const std::uint32_t> partition,
                   std::span<Segment> segments, int dim = -1) noexcept;
 
 /// For each row the smallest number lam from which on the solution is constant.
-/// `out` has x's shape but for size 1 along dim; NaN for a row that has a
-/// non-finite sample or none at all.
+/// `out` has x's shape but for size 1 along dim and any dtype; NaN for a row that
+/// has a non-finite sample or none at all.
 Status lam_max(const ConstView& x, const View& out, const ConstView& weight = {}, int dim = -1,
                const Context& context = {}) noexcept;
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <type_traits>
 
 namespace tautline {
@@ -57,21 +58,53 @@ struct BasicView {
 using View = BasicView<void>;
 using ConstView = BasicView<const void>;
 
+/// The element that stands `offset` elements behind view.data in host memory, of
+/// any dtype, as float64.
+[[nodiscard]] double value_at(const ConstView& view, std::int64_t offset) noexcept;
+
+/// A shape or strides: a list in braces, or a span, vector or array of int64. Of
+/// more than kMaxDims only the count is kept, for the error message.
+class Sizes {
+ public:
+  constexpr Sizes() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr Sizes(std::initializer_list<std::int64_t> values) noexcept
+      : Sizes(std::span(values.begin(), values.size())) {}
+  template <class Range>
+  requires std::is_convertible_v<const Range&, std::span<const std::int64_t>>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr Sizes(const Range& range) noexcept {
+    const std::span<const std::int64_t> values = range;
+    count_ = values.size();
+    for (std::size_t d = 0; d < count_ && d < kMaxDims; ++d) values_[d] = values[d];
+  }
+
+  [[nodiscard]] constexpr std::size_t count() const noexcept { return count_; }
+  [[nodiscard]] constexpr std::int64_t operator[](std::size_t d) const noexcept {
+    return values_[d];
+  }
+
+ private:
+  std::int64_t values_[kMaxDims] = {};
+  std::size_t count_ = 0;
+};
+
 /// A view of `data` with the given shape and strides (in elements). More than
-/// kMaxDims dimensions make a view that every call refuses by name.
+/// kMaxDims dimensions, or another number of strides, make a view that every
+/// call refuses by name.
 template <class Data>
 requires std::is_void_v<Data>
-[[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype,
-                                             std::initializer_list<std::int64_t> shape,
-                                             std::initializer_list<std::int64_t> strides) noexcept {
+[[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype, const Sizes& shape,
+                                             const Sizes& strides) noexcept {
   BasicView<Data> view;
   view.data = data;
   view.dtype = dtype;
-  view.ndim = shape.size() == strides.size() ? static_cast<int>(shape.size()) : kMaxDims + 1;
-  if (view.ndim > kMaxDims) return view;
-  for (int d = 0; d < view.ndim; ++d) {
-    view.shape[d] = shape.begin()[d];
-    view.strides[d] = strides.begin()[d];
+  view.ndim = kMaxDims + 1;
+  if (shape.count() != strides.count() || shape.count() > kMaxDims) return view;
+  view.ndim = static_cast<int>(shape.count());
+  for (std::size_t d = 0; d < shape.count(); ++d) {
+    view.shape[d] = shape[d];
+    view.strides[d] = strides[d];
   }
   return view;
 }
@@ -79,43 +112,41 @@ requires std::is_void_v<Data>
 /// The same for an array without gaps, last dimension fastest.
 template <class Data>
 requires std::is_void_v<Data>
-[[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype,
-                                             std::initializer_list<std::int64_t> shape) noexcept {
+[[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype, const Sizes& shape) noexcept {
   BasicView<Data> result = view(data, dtype, shape, shape);
-  std::int64_t stride = 1;
-  for (int d = result.ndim <= kMaxDims ? result.ndim - 1 : -1; d >= 0; --d) {
-    result.strides[d] = stride;
-    stride *= result.shape[d];
+  if (result.ndim > kMaxDims) return result;
+  std::uint64_t stride = 1;  // unsigned: a shape too large to exist is refused later
+  for (int d = result.ndim - 1; d >= 0; --d) {
+    result.strides[d] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(result.shape[d]);
   }
   return result;
 }
 
-/// The same for float and double arrays, whose dtype is known; one more
-/// argument gives strides.
+/// The same for float and double arrays, whose dtype is known.
 ///
 /// \code
 /// std::vector<float> image(480 * 640);
-/// const auto rows = tautline::view(image.data(), {480, 640});             // along each row
+/// const auto rows = tautline::view(image.data(), {480, 640});               // along each row
 /// const auto columns = tautline::view(image.data(), {640, 480}, {1, 640});  // along each column
 /// assert(rows.ndim == 2 && rows.strides[0] == 640 && columns.strides[1] == 640);
 /// \endcode
 template <class T>
-requires std::is_floating_point_v<T>
-[[nodiscard]] constexpr auto view(T* data, std::initializer_list<std::int64_t> shape,
-                                  std::initializer_list<std::int64_t> strides) noexcept {
+requires std::is_same_v < std::remove_const_t<T>,
+float > || std::is_same_v<std::remove_const_t<T>, double> [[nodiscard]] constexpr auto view(
+               T* data, const Sizes& shape) noexcept {
   using Data = std::conditional_t<std::is_const_v<T>, const void, void>;
-  constexpr DType dtype =
-      std::is_same_v<std::remove_const_t<T>, double> ? DType::float64 : DType::float32;
-  return view(static_cast<Data*>(data), dtype, shape, strides);
+  constexpr DType dtype = sizeof(T) == sizeof(double) ? DType::float64 : DType::float32;
+  return view(static_cast<Data*>(data), dtype, shape);
 }
 
 template <class T>
-requires std::is_floating_point_v<T>
-[[nodiscard]] constexpr auto view(T* data, std::initializer_list<std::int64_t> shape) noexcept {
+requires std::is_same_v < std::remove_const_t<T>,
+float > || std::is_same_v<std::remove_const_t<T>, double> [[nodiscard]] constexpr auto view(
+               T* data, const Sizes& shape, const Sizes& strides) noexcept {
   using Data = std::conditional_t<std::is_const_v<T>, const void, void>;
-  constexpr DType dtype =
-      std::is_same_v<std::remove_const_t<T>, double> ? DType::float64 : DType::float32;
-  return view(static_cast<Data*>(data), dtype, shape);
+  constexpr DType dtype = sizeof(T) == sizeof(double) ? DType::float64 : DType::float32;
+  return view(static_cast<Data*>(data), dtype, shape, strides);
 }
 
 }  // namespace tautline

@@ -17,7 +17,7 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.floating[Any]]
 
 _FLOAT_SIZES = (2, 4, 8)
-_MODES = ("smooth", "sharpen")
+_MODES = ("smooth", "sharp")
 _MOST_THREADS = 4096
 
 
@@ -78,8 +78,8 @@ def read_dim(dim: int, ndim: int) -> int:
 def read_mode(mode: str) -> bool:
     """Tell whether ``mode`` asks for sharpening."""
     if not isinstance(mode, str) or mode not in _MODES:
-        raise ValueError(f"mode: must be 'smooth' or 'sharpen', got {mode!r}")
-    return mode == "sharpen"
+        raise ValueError(f"mode: must be 'smooth' or 'sharp', got {mode!r}")
+    return mode == "sharp"
 
 
 def read_threads(threads: int | None) -> int:

@@ -60,7 +60,7 @@ __all__ = [
     "tv",
 ]
 
-Mode = Literal["smooth", "sharpen"]
+Mode = Literal["smooth", "sharp"]
 
 
 class Gradients(NamedTuple):
@@ -147,14 +147,14 @@ def prox_tv1d(
     """Smooth (or sharpen) the rows of x by the total variation proximity operator.
 
     ``y = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|``,
-    or with ``mode="sharpen"`` the opposite step ``x + (x - y)``, rounded once.
+    or with ``mode="sharp"`` the opposite step ``x + (x - y)``, rounded once.
 
     Parameters
     ----------
     x, lam, dim, weight
         See the top of this module.
     mode
-        ``"smooth"`` or ``"sharpen"``.
+        ``"smooth"`` or ``"sharp"``.
     threads
         How many threads may share the rows, 1 to 4096; None: one for each
         hardware thread. The result does not depend on it.

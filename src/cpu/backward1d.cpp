@@ -26,7 +26,7 @@ class BackwardWorker {
 
     // Sharpening is 2 x - prox(x) where there is a sample, prox(x) where there is
     // none: go back through the prox first, then add the 2 x.
-    const bool sharpen = call_.solved.mode == Mode::sharpen;
+    const bool sharpen = call_.solved.mode == Mode::sharp;
     if (sharpen) {
       for (std::int32_t i = 0; i < n; ++i) {
         if (solved.is_present(i)) gradient[i] = -gradient[i];

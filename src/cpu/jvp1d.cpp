@@ -18,7 +18,7 @@ class JvpWorker {
   void operator()(std::int64_t row) noexcept {
     const Rows& rows = call_.solved.rows;
     const std::int32_t n = rows.n;
-    const bool sharpen = call_.solved.mode == Mode::sharpen;
+    const bool sharpen = call_.solved.mode == Mode::sharp;
     const SolvedRow solved = load_solved_row(call_.solved, row, s_);
     double* dx = s_.x;
     double* dy = s_.y;

@@ -155,7 +155,7 @@ void RowSolver::solve(const RowProblem& row) noexcept {
 
   if (row.weighted) {
     restore_missing(row, count);
-  } else if (row.mode == Mode::sharpen) {
+  } else if (row.mode == Mode::sharp) {
     for (std::int32_t i = 0; i < count; ++i) y[i] = x[i] + (x[i] - y[i]);
   }
   multiply(s_.y, row.n, 1 / scale);
@@ -191,7 +191,7 @@ void RowSolver::restore_missing(const RowProblem& row, std::int32_t present) noe
     std::fill(s_.codes + first, s_.codes + last, Code::continues);
     s_.codes[first] = s_.compact_codes[j];
     // Where there is no sample there is nothing to sharpen.
-    if (row.mode == Mode::sharpen) {
+    if (row.mode == Mode::sharp) {
       s_.y[s_.present[j]] = s_.x[j] + (s_.x[j] - s_.compact[j]);
     }
   }

@@ -26,7 +26,7 @@ Lam lam_of(const NumberOrInput& lam) {
 }
 
 Mode mode_of(bool sharpen) {
-  return sharpen ? Mode::sharpen : Mode::smooth;
+  return sharpen ? Mode::sharp : Mode::smooth;
 }
 
 /// Words of the partition of x's solution; 0 where x is not valid, which the

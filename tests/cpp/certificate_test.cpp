@@ -65,7 +65,7 @@ TEST(Certificate, OfANonFiniteResultIsNan) {
 TEST(Certificate, IsDefinedForSmoothingOnly) {
   const std::vector<double> x = {0, 4};
   double violation = -1;
-  const Status status = certificate1d({.x = view(x.data(), {2}), .lam = 1.0, .mode = Mode::sharpen},
+  const Status status = certificate1d({.x = view(x.data(), {2}), .lam = 1.0, .mode = Mode::sharp},
                                       view(x.data(), {2}), view(&violation, {1}));
   EXPECT_EQ(status.code, StatusCode::invalid_argument);
   EXPECT_STREQ(status.argument, "mode");

@@ -17,7 +17,7 @@ TEST_P(Storage, ResultIsTheFloat64ResultRoundedOnce) {
                          i % 3 == 0 ? WeightKind::with_missing : WeightKind::none);
     for (double& value : row.x) value = std::clamp(value, -3e4, 3e4);  // float16 holds no more
     row = rounded(row, GetParam());
-    for (const Mode mode : {Mode::smooth, Mode::sharpen}) {
+    for (const Mode mode : {Mode::smooth, Mode::sharp}) {
       const Solution narrow(row, GetParam(), mode);
       const Solution wide(row, DType::float64, mode);
       ASSERT_EQ(narrow.y, Array(GetParam(), wide.y).values()) << row.name;

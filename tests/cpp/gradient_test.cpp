@@ -158,11 +158,11 @@ constexpr Kind kKinds[] = {
     {"Weights", LamKind::uniform, WeightKind::positive, Mode::smooth},
     {"WeightsAndEdges", LamKind::edges, WeightKind::positive, Mode::smooth},
     {"Missing", LamKind::edges, WeightKind::with_missing, Mode::smooth},
-    {"SharpenMissing", LamKind::edges, WeightKind::with_missing, Mode::sharpen},
+    {"SharpenMissing", LamKind::edges, WeightKind::with_missing, Mode::sharp},
     // without weights
     {"Uniform", LamKind::uniform, WeightKind::none, Mode::smooth},
     {"Edges", LamKind::edges_with_zero_and_infinity, WeightKind::none, Mode::smooth},
-    {"Sharpen", LamKind::uniform, WeightKind::none, Mode::sharpen},
+    {"Sharpen", LamKind::uniform, WeightKind::none, Mode::sharp},
 };
 const auto kName = [](const auto& test) { return test.param.name; };
 INSTANTIATE_TEST_SUITE_P(Kinds, Gradient, ::testing::ValuesIn(kKinds), kName);
@@ -250,7 +250,7 @@ TEST(GradientRules, OnlyWhatIsAskedForIsComputed) {
 }
 
 TEST(GradientRules, OfRowsWithoutSamplesIsZeroForLam) {
-  for (const Mode mode : {Mode::smooth, Mode::sharpen}) {
+  for (const Mode mode : {Mode::smooth, Mode::sharp}) {
     const View none = view(static_cast<double*>(nullptr), {2, 0});
     std::vector<double> lam(2, 9);
     ASSERT_TRUE(prox_tv1d_backward({.partition = {}, .mode = mode}, none,

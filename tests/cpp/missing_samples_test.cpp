@@ -57,7 +57,7 @@ TEST(MissingSamples, LeadingAndTrailingTakeTheNearestValue) {
 }
 
 TEST(MissingSamples, AtLamZeroCopyTheirLeftNeighboursBits) {
-  for (const Mode mode : {Mode::smooth, Mode::sharpen}) {
+  for (const Mode mode : {Mode::smooth, Mode::sharp}) {
     const Solution solution(Row{"", {kNan, -0.0, kNan, 8, kNan}, {0}, {0, 2, 0, 1, 0}},
                             DType::float32, mode);
     EXPECT_EQ(solution.y, (std::vector<double>{0, 0, 0, 8, 8}));
@@ -106,7 +106,7 @@ TEST(MissingSamples, HaveNoGradientOfXAndOfWeightOnlyWhereXIsANumber) {
 }
 
 TEST(MissingSamples, AreSmoothedNotSharpened) {
-  const Solution solution(Row{"", {0, kNan, 8}, {1}, {1, 0, 1}}, DType::float64, Mode::sharpen);
+  const Solution solution(Row{"", {0, kNan, 8}, {1}, {1, 0, 1}}, DType::float64, Mode::sharp);
   EXPECT_EQ(solution.y, (std::vector<double>{-1, 1, 9}));
 }
 

@@ -91,7 +91,7 @@ void check_solution(const Row& row, const std::vector<double>& y) {
 
 void check_derivatives(const Row& row, const std::vector<double>& y,
                        const std::vector<std::uint32_t>& partition) {
-  const auto mode = row.sharpen ? tautline::Mode::sharpen : tautline::Mode::smooth;
+  const auto mode = row.sharpen ? tautline::Mode::sharp : tautline::Mode::smooth;
   tautline::Solved1d solved = {.partition = partition, .mode = mode};
   if (row.weighted) {
     solved.x = view(row.x.data(), {row.n});
@@ -128,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   std::vector<double> y(count);
   std::vector<std::uint32_t> partition(static_cast<std::size_t>(tautline::partition_words(row.n)));
   tautline::Problem1d problem = row.problem();
-  problem.mode = row.sharpen ? tautline::Mode::sharpen : tautline::Mode::smooth;
+  problem.mode = row.sharpen ? tautline::Mode::sharp : tautline::Mode::smooth;
   const tautline::Status status = tautline::prox_tv1d(problem, view(y.data(), {row.n}), partition);
   const bool lam_is_valid =
       !std::isnan(row.number) &&

@@ -158,7 +158,7 @@ def test_arguments_are_never_modified(signal, rng):
     grad_y = rng.normal(0, 1, signal.size)
     arguments = (signal, lam, weight, grad_y)
     before = [array.copy() for array in arguments]
-    for mode in ("smooth", "sharpen"):
+    for mode in ("smooth", "sharp"):
         y, pullback = tn.prox_tv1d_vjp(signal, lam, weight=weight, mode=mode)
         pullback(grad_y)
     tn.certificate1d(signal, y, lam, weight=weight)

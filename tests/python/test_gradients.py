@@ -5,7 +5,7 @@ import tolerances
 
 import tautline.numpy as tn
 
-MODES = ["smooth", "sharpen"]
+MODES = ["smooth", "sharp"]
 
 
 def central_difference(loss, argument):
@@ -76,8 +76,8 @@ def test_gradients_of_a_reversed_view_match_those_of_its_copy(rng):
 
 
 def test_result_beside_the_pullback_is_that_of_prox_tv1d(batch):
-    y, _ = tn.prox_tv1d_vjp(batch, 0.5, mode="sharpen")
-    np.testing.assert_array_equal(y, tn.prox_tv1d(batch, 0.5, mode="sharpen"))
+    y, _ = tn.prox_tv1d_vjp(batch, 0.5, mode="sharp")
+    np.testing.assert_array_equal(y, tn.prox_tv1d(batch, 0.5, mode="sharp"))
 
 
 def test_gradients_have_the_shapes_and_dtypes_of_the_arguments(batch):

@@ -40,7 +40,7 @@ def test_ties_on_a_grid_of_thirds_are_solved():
 
 def test_sharpening_is_the_opposite_step(signal):
     smooth = tn.prox_tv1d(signal, 0.5)
-    sharp = tn.prox_tv1d(signal, 0.5, mode="sharpen")
+    sharp = tn.prox_tv1d(signal, 0.5, mode="sharp")
     tolerance = tolerances.for_values(sharp, signal)
     np.testing.assert_allclose(sharp, 2 * signal - smooth, rtol=0, atol=tolerance)
 
@@ -59,7 +59,7 @@ def test_reversal_of_x_reverses_the_solution(signal):
     np.testing.assert_allclose(reverse, tn.prox_tv1d(signal, 0.5), rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("mode", ["smooth", "sharpen"])
+@pytest.mark.parametrize("mode", ["smooth", "sharp"])
 def test_lam_zero_copies_every_bit(mode):
     x = np.array([-0.0, 1.0, np.inf, np.nan, 1e-310])
     assert tn.prox_tv1d(x, 0, mode=mode).tobytes() == x.tobytes()

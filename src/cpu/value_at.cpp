@@ -1,0 +1,10 @@
+#include "cpu/row_io.h"
+#include "tautline/view.h"
+
+namespace tautline {
+
+double value_at(const ConstView& view, std::int64_t offset) noexcept {
+  return detail::load_element({view.data, view.dtype, 1, 0}, offset);
+}
+
+}  // namespace tautline
