@@ -20,6 +20,7 @@ namespace tautline::detail {
 struct Rows {
   std::int64_t count = 0;
   std::int32_t n = 0;
+  int dim = 0;  // the dimension that rows run along, among all dimensions
   int batch_dims = 0;
   std::int64_t batch_shape[kMaxDims] = {};
 };
@@ -116,21 +117,6 @@ struct RowReduction {
   RowArray out;
 };
 
-/// The list of segments of all rows, in host memory.
-struct Segments1d {
-  Rows rows;
-  ConstRowArray y;
-  const std::uint32_t* partition = nullptr;
-  Segment* segments = nullptr;
-};
-
-[[nodiscard]] constexpr std::int64_t count_segments(const std::uint32_t* row,
-                                                    std::int64_t n) noexcept {
-  std::int64_t count = 0;
-  for (std::int64_t i = 0; i < n; ++i) count += code_at(row, i) == Code::continues ? 0 : 1;
-  return count;
-}
-
 struct Backend {
   std::size_t (*workspace1d)(const Rows&, bool weighted, const Context&) noexcept;
   Status (*forward1d)(const Forward1d&, const Context&) noexcept;
@@ -139,7 +125,6 @@ struct Backend {
   Status (*certificate1d)(const Certificate1d&, const Context&) noexcept;
   Status (*lam_max)(const RowReduction&, const Context&) noexcept;
   Status (*tv)(const RowReduction&, const Context&) noexcept;
-  Status (*segments1d)(const Segments1d&, const Context&) noexcept;
 };
 
 extern const Backend kCpuBackend;

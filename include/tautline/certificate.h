@@ -1,13 +1,15 @@
 // Proof of optimality: how far a given y is from solving the 1D problem.
 #pragma once
 
+#include "tautline/export.h"
 #include "tautline/tv1d.h"
 
 namespace tautline {
 
 /// For each row the largest violation of the optimality conditions, relative to
-/// max(range of x, largest finite lam); 0 where both are 0, NaN where x or y is
-/// not finite. With u_i = sum_{j <= i} weight_j (x_j - y_j) the conditions are
+/// max(range of x, largest finite lam): 0 where nothing is violated, infinite where
+/// something is and both of these are 0, NaN where x or y is not finite. With u_i = sum_{j <= i}
+/// weight_j (x_j - y_j) the conditions are
 ///   |u_i| <= lam_i,   u_i = lam_i sign(y_i - y_{i+1}) where y jumps,   u_n = 0.
 /// They hold exactly for the solution and for nothing else, so a small number is
 /// a proof, whoever computed y. Sums are carried in twice float64's precision;
@@ -23,7 +25,7 @@ namespace tautline {
 ///                                  tautline::view(violation.data(), {1}));
 /// assert(status.ok() && violation[0] < 1e-12);
 /// \endcode
-Status certificate1d(const Problem1d& problem, const ConstView& y, const View& out,
-                     const Context& context = {}) noexcept;
+TAUTLINE_API Status certificate1d(const Problem1d& problem, const ConstView& y, const View& out,
+                                  const Context& context = {}) noexcept;
 
 }  // namespace tautline

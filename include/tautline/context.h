@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tautline/export.h"
+
 namespace tautline {
 
 /// Threads, lent by the caller. The library starts none of its own.
-class Executor {
+class TAUTLINE_API Executor {
  public:
   Executor() = default;
   Executor(const Executor&) = delete;
@@ -26,7 +28,7 @@ class Executor {
 /// A plain executor for programs without a thread pool: each run() starts
 /// `threads` - 1 threads and joins them. Where the system refuses a thread the
 /// others do its share.
-class ThreadExecutor final : public Executor {
+class TAUTLINE_API ThreadExecutor final : public Executor {
  public:
   /// `threads` < 1 means one for each hardware thread.
   explicit ThreadExecutor(int threads = 0) noexcept;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "tautline/export.h"
 #include "tautline/status.h"
 
 namespace tautline {
@@ -16,7 +17,7 @@ inline std::string message(const Status& status) {
   return text;
 }
 
-class Error : public std::runtime_error {
+class TAUTLINE_API Error : public std::runtime_error {
  public:
   explicit Error(const Status& status) : std::runtime_error(message(status)), status_(status) {}
   [[nodiscard]] const Status& status() const noexcept { return status_; }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tautline/export.h"
+
 namespace tautline {
 
 enum class StatusCode : std::uint8_t {
@@ -20,7 +22,8 @@ struct [[nodiscard]] Status {
   const char* argument = "";  // name of the argument at fault; static text
   const char* expected = "";  // what it must be; static text
   double given = 0;           // what it was: a size, a value, a dimension
-  std::int64_t index = -1;    // where in the argument (element or dimension), -1: nowhere
+  bool has_given = false;     // whether `given` says something
+  std::int64_t index = -1;    // where: the element, in row-major order, or the dimension; or -1
 
   [[nodiscard]] constexpr bool ok() const noexcept { return code == StatusCode::ok; }
 };
@@ -28,6 +31,6 @@ struct [[nodiscard]] Status {
 /// Writes one line for a person into `buffer` (always terminated if `size` > 0)
 /// and returns the length that the whole line has, like std::snprintf:
 /// "lam: must be >= 0 and not NaN, got -1 at index 3".
-std::size_t describe(const Status& status, char* buffer, std::size_t size) noexcept;
+TAUTLINE_API std::size_t describe(const Status& status, char* buffer, std::size_t size) noexcept;
 
 }  // namespace tautline

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "tautline/context.h"
+#include "tautline/export.h"
 #include "tautline/partition.h"
 #include "tautline/status.h"
 #include "tautline/view.h"
@@ -41,7 +42,8 @@ enum class Mode : std::uint8_t { smooth, sharp };
 struct Problem1d {
   ConstView x;
   Lam lam = 0.0;
-  /// Data weights, broadcasting to x; finite, >= 0. Not given: all 1. A sample
+  /// Data weights, broadcasting to x; finite, >= 0, and within a row none more
+  /// than 2^100 times another that is not 0. Not given: all 1. A sample
   /// of weight 0 is missing: x is not read there (it may be NaN). A run of
   /// missing samples between two present ones acts as one edge with the
   /// smallest lam of the run, and a jump stands at the last edge that has it;
@@ -52,10 +54,10 @@ struct Problem1d {
 };
 
 /// Number of rows of a view along `dim`, 0 where the view is not a valid one.
-[[nodiscard]] std::int64_t row_count(const ConstView& x, int dim = -1) noexcept;
+[[nodiscard]] TAUTLINE_API std::int64_t row_count(const ConstView& x, int dim = -1) noexcept;
 
 /// Row length of a view along `dim` (1 for a view without dimensions).
-[[nodiscard]] std::int64_t row_length(const ConstView& x, int dim = -1) noexcept;
+[[nodiscard]] TAUTLINE_API std::int64_t row_length(const ConstView& x, int dim = -1) noexcept;
 
 /// Solves all rows. `y` has x's shape and dtype and may be x itself (same data
 /// and strides). `partition`, if not empty, has row_count * partition_words
@@ -76,12 +78,15 @@ struct Problem1d {
 /// assert(status.ok());
 /// assert(y[0] == y[2] && y[2] < y[3] && y[3] == y[5]);  // two segments
 /// \endcode
-Status prox_tv1d(const Problem1d& problem, const View& y, std::span<std::uint32_t> partition = {},
-                 const Context& context = {}) noexcept;
+TAUTLINE_API Status prox_tv1d(const Problem1d& problem, const View& y,
+                              std::span<std::uint32_t> partition = {},
+                              const Context& context = {}) noexcept;
 
-/// Scratch bytes for prox_tv1d, _backward, _jvp and certificate1d on this problem.
-Status prox_tv1d_workspace(const Problem1d& problem, const Context& context,
-                           std::size_t& bytes) noexcept;
+/// Scratch bytes for any of the calls here and for certificate1d, on a batch of x's
+/// shape (only the shape counts), with or without data weights, in this context:
+/// on the CPU they grow with the executor's concurrency.
+TAUTLINE_API Status prox_tv1d_workspace(const ConstView& x, bool weighted, int dim,
+                                        const Context& context, std::size_t& bytes) noexcept;
 
 /// What a forward call leaves for the derivatives. With data weights also its
 /// x, its result y and the weights; without, only the partition is read.
@@ -122,8 +127,9 @@ struct Gradients1d {
 /// assert(status.ok());
 /// assert(gx[0] == 0.5 && gx[1] == 0.5 && gx[2] == 0 && glam[0] == 0.5);
 /// \endcode
-Status prox_tv1d_backward(const Solved1d& solved, const ConstView& grad_y,
-                          const Gradients1d& gradients, const Context& context = {}) noexcept;
+TAUTLINE_API Status prox_tv1d_backward(const Solved1d& solved, const ConstView& grad_y,
+                                       const Gradients1d& gradients,
+                                       const Context& context = {}) noexcept;
 
 /// Directions of the arguments; those not given are 0. `x` has x's shape; `lam`
 /// and `weight` broadcast as the arguments themselves do.
@@ -151,8 +157,8 @@ struct Tangents1d {
 /// assert(status.ok());
 /// assert(dy[0] == 0.5 && dy[1] == 0.5 && dy[2] == 0);
 /// \endcode
-Status prox_tv1d_jvp(const Solved1d& solved, const Tangents1d& tangents, const View& tangent_y,
-                     const Context& context = {}) noexcept;
+TAUTLINE_API Status prox_tv1d_jvp(const Solved1d& solved, const Tangents1d& tangents,
+                                  const View& tangent_y, const Context& context = {}) noexcept;
 
 /// A constant piece of a solution.
 struct Segment {
@@ -165,8 +171,8 @@ struct Segment {
 /// Counts the segments of each row: in the list of all segments those of row r
 /// stand at places offsets[r] to offsets[r + 1] - 1. `offsets` has rows + 1
 /// elements.
-Status segments1d_offsets(std::span<const std::uint32_t> partition, std::int64_t rows,
-                          std::int64_t n, std::span<std::int64_t> offsets) noexcept;
+TAUTLINE_API Status segments1d_offsets(std::span<const std::uint32_t> partition, std::int64_t rows,
+                                       std::int64_t n, std::span<std::int64_t> offsets) noexcept;
 
 /// Lists the segments of a solution y in host memory: its change points.
 /// `segments` has as many elements as there are segments (offsets.back()).
@@ -185,16 +191,17 @@ Status segments1d_offsets(std::span<const std::uint32_t> partition, std::int64_t
 /// assert(status.ok());
 /// assert(segments[1].start == 2 && segments[1].value == 8 && segments[1].sign == 1);
 /// \endcode
-Status segments1d(const ConstView& y, std::span<const std::uint32_t> partition,
-                  std::span<Segment> segments, int dim = -1) noexcept;
+TAUTLINE_API Status segments1d(const ConstView& y, std::span<const std::uint32_t> partition,
+                               std::span<Segment> segments, int dim = -1) noexcept;
 
 /// For each row the smallest number lam from which on the solution is constant.
 /// `out` has x's shape but for size 1 along dim and any dtype; NaN for a row that
 /// has a non-finite sample or none at all.
-Status lam_max(const ConstView& x, const View& out, const ConstView& weight = {}, int dim = -1,
-               const Context& context = {}) noexcept;
+TAUTLINE_API Status lam_max(const ConstView& x, const View& out, const ConstView& weight = {},
+                            int dim = -1, const Context& context = {}) noexcept;
 
 /// For each row its total variation sum_i |x_{i+1} - x_i|. `out` as in lam_max.
-Status tv(const ConstView& x, const View& out, int dim = -1, const Context& context = {}) noexcept;
+TAUTLINE_API Status tv(const ConstView& x, const View& out, int dim = -1,
+                       const Context& context = {}) noexcept;
 
 }  // namespace tautline

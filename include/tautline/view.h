@@ -9,6 +9,8 @@
 #include <span>
 #include <type_traits>
 
+#include "tautline/export.h"
+
 namespace tautline {
 
 /// Element types. float16 (IEEE binary16) and bfloat16 are storage only:
@@ -28,8 +30,8 @@ enum class DType : std::uint8_t { float16, bfloat16, float32, float64 };
 /// The most dimensions a view may have.
 inline constexpr int kMaxDims = 8;
 
-/// A strided array. `Data` is `void` for outputs and `const void` for inputs.
-/// A default-made view means "not given".
+/// A strided array, aligned to its element size. `Data` is `void` for outputs and `const void` for
+/// inputs. A default-made view means "not given".
 template <class Data>
 struct BasicView {
   Data* data = nullptr;
@@ -60,7 +62,7 @@ using ConstView = BasicView<const void>;
 
 /// The element that stands `offset` elements behind view.data in host memory, of
 /// any dtype, as float64.
-[[nodiscard]] double value_at(const ConstView& view, std::int64_t offset) noexcept;
+[[nodiscard]] TAUTLINE_API double value_at(const ConstView& view, std::int64_t offset) noexcept;
 
 /// A shape or strides: a list in braces, or a span, vector or array of int64. Of
 /// more than kMaxDims only the count is kept, for the error message.

@@ -90,19 +90,29 @@ void Arguments::set_batch(const char* name, const ConstView& shaped, int dim) no
     return fail(name, "size along dim must be below 2^31 - 1", static_cast<double>(n), dim_);
   }
   rows_.n = static_cast<std::int32_t>(n);
+  rows_.dim = dim_;
   rows_.count = 1;
   for (int d = 0; d < ndim_; ++d) {
     if (d == dim_) continue;
     rows_.batch_shape[rows_.batch_dims++] = shaped.shape[d];
     if (__builtin_mul_overflow(rows_.count, shaped.shape[d], &rows_.count)) {
-      return fail(name, "must have fewer than 2^63 rows; number of dimensions", ndim_);
+      return fail(name, "must have fewer than 2^63 rows");
     }
   }
 }
 
+void Arguments::fail(const char* name, const char* expected) noexcept {
+  if (!ok()) return;
+  status_ = {.code = StatusCode::invalid_argument, .argument = name, .expected = expected};
+}
+
 void Arguments::fail(const char* name, const char* expected, double given,
                      std::int64_t index) noexcept {
-  if (ok()) status_ = {StatusCode::invalid_argument, name, expected, given, index};
+  if (!ok()) return;
+  fail(name, expected);
+  status_.given = given;
+  status_.has_given = true;
+  status_.index = index;
 }
 
 void Arguments::require(bool condition, const char* name, const char* expected,
@@ -110,23 +120,32 @@ void Arguments::require(bool condition, const char* name, const char* expected,
   if (!condition) fail(name, expected, given);
 }
 
+void Arguments::require_partition(std::size_t size) noexcept {
+  std::int64_t words = 0;
+  if (__builtin_mul_overflow(rows_.count, partition_words(rows_.n), &words) ||
+      words != static_cast<std::int64_t>(size)) {
+    fail("partition", "must have row_count * partition_words(n) elements",
+         static_cast<double>(size));
+  }
+}
+
 bool Arguments::check_view(const char* name, const ConstView& view) noexcept {
   if (!ok()) return false;
   if (!view.given()) {
-    fail(name, "must be given; its number of dimensions", view.ndim);
+    fail(name, "must be given");
   } else if (view.ndim > kMaxDims) {
-    fail(name, "must have at most 8 dimensions, with as many strides", view.ndim);
+    fail(name, "must have at most 8 dimensions, with as many strides");
   } else if (!is_known(view.dtype)) {
     fail(name, "must have a known dtype", static_cast<double>(view.dtype));
   } else if (element_count(view) < 0) {
-    fail(name, "must have a shape of sizes >= 0 that fit in 63 bits together; number of dimensions",
-         view.ndim);
+    fail(name, "must have a shape of sizes >= 0 whose product fits in 63 bits");
   } else if (!is_empty(view) && view.data == nullptr) {
-    fail(name, "must not be null where its shape is not empty; number of elements",
-         static_cast<double>(element_count(view)));
+    fail(name, "must not be null where its shape is not empty");
   } else if (!is_empty(view) && !is_addressable(view)) {
-    fail(name, "must have strides that stay within the address space; number of dimensions",
-         view.ndim);
+    fail(name, "must have strides that stay within the address space");
+  } else if (const auto address = reinterpret_cast<std::uintptr_t>(view.data);
+             !is_empty(view) && address % static_cast<std::uintptr_t>(size_of(view.dtype)) != 0) {
+    fail(name, "must be aligned to its element size");
   }
   return ok();
 }
@@ -199,7 +218,7 @@ ConstRowArray Arguments::optional_broadcast(const char* name, const ConstView& v
 RowArray Arguments::output(const char* name, const View& view, Along along) noexcept {
   const ConstRowArray checked = shaped(name, view, along);
   if (ok() && !is_empty(view) && !has_distinct_elements(view)) {
-    fail(name, "must not have two elements at one address; number of dimensions", view.ndim);
+    fail(name, "must not have two elements at one address");
   }
   RowArray array;
   array.data = view.data;
@@ -229,7 +248,7 @@ void Arguments::require_apart(const char* name, const View& output, const ConstV
   const Footprint own = ConstView(output);
   bool shared = !same_elements(output, in_place) && may_overlap(own, in_place);
   for (const Footprint& other : others) shared = shared || may_overlap(own, other);
-  if (shared) fail(name, kApart, output.ndim);
+  if (shared) fail(name, kApart);
 }
 
 Footprint::Footprint(const ConstView& view) noexcept {

@@ -48,7 +48,7 @@ class Arguments {
   [[nodiscard]] const Status& status() const noexcept { return status_; }
   [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
 
-  /// Along a row an array has n elements, one, n - 1, or one or n - 1.
+  /// What an array has along a row: n elements, one, or one or n - 1.
   enum class Along : std::uint8_t { elements, row, row_or_edges };
 
   /// An input of the batch's own shape, but for its size along a row.
@@ -68,10 +68,12 @@ class Arguments {
   void require_apart(const char* name, const View& output, const ConstView& in_place,
                      std::initializer_list<Footprint> others) noexcept;
   static constexpr const char* kApart =
-      "must not share memory with another argument unless it is the same view of the input "
-      "that it replaces; number of dimensions";
+      "must not share memory with another argument, unless it is the very view of the input that "
+      "it replaces";
 
   void require(bool condition, const char* name, const char* expected, double given) noexcept;
+  void require_partition(std::size_t size) noexcept;
+  void fail(const char* name, const char* expected) noexcept;
   void fail(const char* name, const char* expected, double given, std::int64_t index = -1) noexcept;
 
  private:

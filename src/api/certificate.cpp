@@ -15,7 +15,7 @@ Status certificate1d(const Problem1d& problem, const ConstView& y, const View& o
   call.y = arguments.shaped("y", y, Along::elements);
   call.out = arguments.output("out", out, Along::row);
   call.rows = arguments.rows();
-  arguments.require(problem.mode == Mode::smooth, "mode", "must be Mode::smooth; its number",
+  arguments.require(problem.mode == Mode::smooth, "mode", "must be Mode::smooth",
                     static_cast<double>(problem.mode));
   arguments.require_apart("out", out, {}, {problem.x, y, problem.lam.array, problem.weight});
   return dispatch(arguments, &detail::Backend::certificate1d, call, context);

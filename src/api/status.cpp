@@ -4,18 +4,24 @@
 #include <cstdio>
 
 namespace tautline {
+namespace {
+
+int describe_argument(const Status& s, char* buffer, std::size_t size) {
+  if (!s.has_given) return std::snprintf(buffer, size, "%s: %s", s.argument, s.expected);
+  if (s.index < 0) {
+    return std::snprintf(buffer, size, "%s: %s, got %.9g", s.argument, s.expected, s.given);
+  }
+  return std::snprintf(buffer, size, "%s: %s, got %.9g at index %lld", s.argument, s.expected,
+                       s.given, static_cast<long long>(s.index));
+}
+
+}  // namespace
 
 std::size_t describe(const Status& status, char* buffer, std::size_t size) noexcept {
   int length = 0;
   switch (status.code) {
     case StatusCode::ok: length = std::snprintf(buffer, size, "ok"); break;
-    case StatusCode::invalid_argument:
-      length = status.index < 0 ? std::snprintf(buffer, size, "%s: %s, got %.9g", status.argument,
-                                                status.expected, status.given)
-                                : std::snprintf(buffer, size, "%s: %s, got %.9g at index %lld",
-                                                status.argument, status.expected, status.given,
-                                                static_cast<long long>(status.index));
-      break;
+    case StatusCode::invalid_argument: length = describe_argument(status, buffer, size); break;
     case StatusCode::unsupported_device:
       length = std::snprintf(buffer, size, "device: this build of tautline has no CUDA");
       break;

@@ -19,7 +19,6 @@ const Backend kCpuBackend = {
     .certificate1d = certificate1d,
     .lam_max = lam_max,
     .tv = tv,
-    .segments1d = segments1d,
 };
 
 }  // namespace tautline::detail

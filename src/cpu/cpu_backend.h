@@ -1,4 +1,4 @@
-// The CPU backend's functions, one file each; cpu_backend.cpp gathers them.
+// The CPU backend's functions; cpu_backend.cpp gathers them.
 #pragma once
 
 #include "backend.h"
@@ -11,6 +11,5 @@ Status jvp1d(const Jvp1d& call, const Context& context) noexcept;
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept;
 Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
-Status segments1d(const Segments1d& call, const Context& context) noexcept;
 
 }  // namespace tautline::detail

@@ -1,6 +1,7 @@
 // The forward derivative on the CPU: sums of the tangents over segments.
 #include <algorithm>
 
+#include "cpu/accurate_sum.h"
 #include "cpu/cpu_backend.h"
 #include "cpu/parallel.h"
 #include "cpu/row_io.h"
@@ -18,48 +19,43 @@ class JvpWorker {
   void operator()(std::int64_t row) noexcept {
     const Rows& rows = call_.solved.rows;
     const std::int32_t n = rows.n;
-    const bool sharpen = call_.solved.mode == Mode::sharp;
     const SolvedRow solved = load_solved_row(call_.solved, row, s_);
-    double* dx = s_.x;
-    double* dy = s_.y;
-    double* dlam = s_.lam;
-    double* dweight = s_.compact;
-    load_or_zero(call_.tangent_x, row, n, dx);
-    load_or_zero(call_.tangent_lam, row, n - 1, dlam);
-    if (solved.weight != nullptr) load_or_zero(call_.tangent_weight, row, n, dweight);
+    load_or_zero(call_.tangent_x, row, n, s_.x);
+    load_or_zero(call_.tangent_lam, row, n - 1, s_.lam);
+    if (solved.weight != nullptr) load_or_zero(call_.tangent_weight, row, n, s_.compact);
 
     for_each_segment(solved.codes, n, [&](const SegmentSpan& s) {
-      const double borders =
-          border_term<double>(dlam, s.first - 1, s.left_sign, s.last - 1, s.right_sign);
-      double value = 0;
-      if (solved.weight == nullptr) {
-        double residual = 0;
-        for (std::int32_t i = s.first + 1; i < s.last; ++i) residual += dx[i] - dx[s.first];
-        value =
-            segment_value(dx[s.first], residual, borders, static_cast<double>(s.last - s.first));
-      } else {
-        double sum = borders;
-        double width = 0;
-        for (std::int32_t i = s.first; i < s.last; ++i) {
-          if (solved.weight[i] != 0) sum += solved.weight[i] * dx[i];
-          sum += dweight[i] * solved.residual(i, sharpen);
-          width += solved.weight[i];
-        }
-        value = width > 0 ? sum / width : 0.0;
+      const double value = segment_tangent(solved, s);
+      for (std::int32_t i = s.first; i < s.last; ++i) {
+        s_.y[i] = solved.sharp && solved.is_present(i) ? mirror(s_.x[i], value) : value;
       }
-      std::fill(dy + s.first, dy + s.last, value);
     });
-    if (sharpen) {
-      for (std::int32_t i = 0; i < n; ++i) {
-        if (solved.is_present(i)) dy[i] = dx[i] + (dx[i] - dy[i]);
-      }
-    }
-    store_row(call_.tangent_y.row(rows, row), n, dy);
+    store_row(call_.tangent_y.row(rows, row), n, s_.y);
   }
 
  private:
+  double segment_tangent(const SolvedRow& solved, const SegmentSpan& s) const noexcept {
+    const double* dx = s_.x;
+    const double borders =
+        border_term<double>(s_.lam, s.first - 1, s.left_sign, s.last - 1, s.right_sign);
+    const bool alone = s.last - s.first == 1 && solved.weight == nullptr;
+    if (alone && borders == 0) return dx[s.first];  // bit for bit
+    AccurateSum sum;
+    AccurateSum width;
+    sum.add_product(borders, solved.weight_scale);
+    for (std::int32_t i = s.first; i < s.last; ++i) {
+      const double weight = solved.weight == nullptr ? 1 : solved.weight[i];
+      if (weight != 0) sum.add_product(weight, dx[i]);
+      width.add(weight);
+      if (solved.weight != nullptr) {
+        sum.add_product(s_.compact[i] * solved.weight_scale, solved.residual(i));
+      }
+    }
+    return width.value() > 0 ? sum.value() / width.value() : 0;  // 0: no sample in the row
+  }
+
   void load_or_zero(const ConstRowArray& array, std::int64_t row, std::int32_t count,
-                    double* out) const {
+                    double* out) const noexcept {
     if (array.given && array.size > 0) {
       load_row(array.row(call_.solved.rows, row), count, out);
     } else {

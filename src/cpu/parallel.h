@@ -71,15 +71,20 @@ Status for_each_row(const Call& call, const Rows& rows, bool weighted,
         ::operator new[](bytes, std::align_val_t{Scratch::kAlignment}, std::nothrow)));
     block = owned.get();
     if (block == nullptr) {
-      return {StatusCode::out_of_memory, "workspace", "", static_cast<double>(bytes)};
+      return {.code = StatusCode::out_of_memory,
+              .argument = "workspace",
+              .given = static_cast<double>(bytes)};
     }
   } else if (context.workspace_size < bytes) {
-    return {StatusCode::invalid_argument, "workspace_size",
-            "must be at least what prox_tv1d_workspace gives",
-            static_cast<double>(context.workspace_size)};
+    return {.code = StatusCode::invalid_argument,
+            .argument = "workspace_size",
+            .expected = "must be at least what prox_tv1d_workspace gives",
+            .given = static_cast<double>(context.workspace_size),
+            .has_given = true};
   } else if (reinterpret_cast<std::uintptr_t>(block) % Scratch::kAlignment != 0) {
-    return {StatusCode::invalid_argument, "workspace", "must be aligned to 64 bytes; remainder",
-            static_cast<double>(reinterpret_cast<std::uintptr_t>(block) % Scratch::kAlignment)};
+    return {.code = StatusCode::invalid_argument,
+            .argument = "workspace",
+            .expected = "must be aligned to 64 bytes"};
   }
 
   Batch batch{call, rows, weighted, block, task_bytes, sharing};

@@ -1,13 +1,14 @@
-// One number a row: the certificate, lam_max, the total variation; and the list
-// of segments.
+// One number a row: the certificate, lam_max, the total variation.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "cpu/accurate_sum.h"
 #include "cpu/cpu_backend.h"
 #include "cpu/parallel.h"
 #include "cpu/row_io.h"
 #include "cpu/row_lam.h"
+#include "cpu/scaling.h"
 
 namespace tautline::detail {
 namespace {
@@ -15,30 +16,43 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A sum in twice float64's precision (Knuth's two-sum).
-class AccurateSum {
- public:
-  void add(double value) noexcept {
-    const double sum = sum_ + value;
-    const double part = sum - sum_;
-    error_ += (sum_ - (sum - part)) + (value - part);
-    sum_ = sum;
-  }
-  /// Adds a * b without rounding the product.
-  void add_product(double a, double b) noexcept {
-    const double product = a * b;
-    add(product);
-    error_ += std::fma(a, b, -product);
-  }
-  [[nodiscard]] double value() const noexcept { return sum_ + error_; }
-
- private:
-  double sum_ = 0;
-  double error_ = 0;
-};
-
 int sign_of(double value) {
   return static_cast<int>(value > 0) - static_cast<int>(value < 0);
+}
+
+/// A row of x and its weights, the weights scaled into float64's middle.
+struct ScaledRow {
+  const double* weights = nullptr;  // null: all 1
+  double weight_scale = 1;
+  double size = 0;   // of the largest present sample; NaN or infinite where one is
+  bool any = false;  // whether there is a present sample
+
+  [[nodiscard]] double weight(std::int32_t i) const noexcept {
+    return weights == nullptr ? 1 : weights[i];
+  }
+};
+
+/// Loads x into scratch.x, with 0 where a sample is missing, and the weights into
+/// scratch.weight.
+ScaledRow load_scaled_row(const ConstRowArray& x, const ConstRowArray& weight, const Rows& rows,
+                          std::int64_t row, const RowScratch& scratch) noexcept {
+  const std::int32_t n = rows.n;
+  ScaledRow result;
+  load_row(x.row(rows, row), n, scratch.x);
+  result.any = n > 0;
+  if (weight.given) {
+    load_row(weight.row(rows, row), n, scratch.weight);
+    for (std::int32_t i = 0; i < n; ++i) {
+      if (scratch.weight[i] == 0) scratch.x[i] = 0;
+    }
+    const double largest = largest_size(scratch.weight, n);
+    result.weights = scratch.weight;
+    result.weight_scale = choose_scale(largest);
+    result.any = largest > 0;
+    multiply(scratch.weight, n, result.weight_scale);
+  }
+  result.size = largest_size(scratch.x, n);
+  return result;
 }
 
 class CertificateWorker {
@@ -55,11 +69,16 @@ class CertificateWorker {
   double find_violation(std::int64_t row) noexcept {
     const Rows& rows = call_.rows;
     const std::int32_t n = rows.n;
-    const bool weighted = call_.weight.given;
-    load_row(call_.x.row(rows, row), n, s_.x);
+    const ScaledRow scaled = load_scaled_row(call_.x, call_.weight, rows, row, s_);
     load_row(call_.y.row(rows, row), n, s_.y);
-    if (weighted) load_row(call_.weight.row(rows, row), n, s_.weight);
+    const double y_size = largest_size(s_.y, n);
+    if (!std::isfinite(scaled.size + y_size) || (n > 0 && !scaled.any)) return kNan;
     const LoadedLam lam = load_lam(call_.lam, rows, row, s_.lam);
+
+    // One scale for x and y, so that their differences are exact.
+    const double scale = choose_scale(std::max(scaled.size, y_size));
+    multiply(s_.x, n, scale);
+    multiply(s_.y, n, scale);
 
     AccurateSum dual;
     double violation = 0;
@@ -67,12 +86,9 @@ class CertificateWorker {
     double high = -kInfinity;
     double largest_lam = 0;
     for (std::int32_t i = 0; i < n; ++i) {
-      if (!std::isfinite(s_.y[i])) return kNan;
-      if (!weighted || s_.weight[i] != 0) {
-        if (!std::isfinite(s_.x[i])) return kNan;
+      if (const double weight = scaled.weight(i); weight != 0) {
         low = std::min(low, s_.x[i]);
         high = std::max(high, s_.x[i]);
-        const double weight = weighted ? s_.weight[i] : 1;
         dual.add_product(weight, s_.x[i]);
         dual.add_product(-weight, s_.y[i]);
       }
@@ -81,15 +97,17 @@ class CertificateWorker {
         violation = std::max(violation, std::abs(u));
         break;
       }
-      const double bound = lam.per_edge ? s_.lam[i] : lam.number;
-      if (std::isfinite(bound)) largest_lam = std::max(largest_lam, bound);
+      double bound = lam.per_edge ? s_.lam[i] : lam.number;
+      if (std::isfinite(bound)) {
+        bound = scale_lam(bound, scale, scaled.weight_scale);
+        largest_lam = std::max(largest_lam, bound);
+      }
       violation = std::max(violation, std::abs(u) - bound);
       if (const int jump = sign_of(s_.y[i] - s_.y[i + 1]); jump != 0) {
         violation = std::max(violation, std::abs(u - bound * jump));
       }
     }
-    if (n > 0 && low > high) return kNan;  // no sample at all
-    const double size = std::max(high - low, largest_lam);
+    const double size = std::max((high - low) * scaled.weight_scale, largest_lam);
     return violation > 0 ? violation / size : 0;
   }
 
@@ -108,36 +126,32 @@ class LamMaxWorker {
   }
 
  private:
-  [[nodiscard]] double weight(std::int32_t i) const noexcept {
-    return call_.weight.given ? s_.weight[i] : 1;
-  }
-
   /// The dual of the constant solution: its largest value is what lam must bear.
   double find_lam_max(std::int64_t row) noexcept {
     const std::int32_t n = call_.rows.n;
-    load_row(call_.x.row(call_.rows, row), n, s_.x);
-    if (call_.weight.given) load_row(call_.weight.row(call_.rows, row), n, s_.weight);
+    const ScaledRow scaled = load_scaled_row(call_.x, call_.weight, call_.rows, row, s_);
+    if (!std::isfinite(scaled.size) || !scaled.any) return kNan;
+    const double scale = choose_scale(scaled.size);
+    multiply(s_.x, n, scale);
     std::int32_t first = 0;
-    while (first < n && weight(first) == 0) ++first;
-    if (first == n) return kNan;
+    while (scaled.weight(first) == 0) ++first;
     AccurateSum sum;
     AccurateSum width;
     for (std::int32_t i = first; i < n; ++i) {
-      if (weight(i) == 0) continue;
-      if (!std::isfinite(s_.x[i])) return kNan;
-      sum.add_product(weight(i), s_.x[i] - s_.x[first]);
-      width.add(weight(i));
+      if (scaled.weight(i) == 0) continue;
+      sum.add_product(scaled.weight(i), s_.x[i] - s_.x[first]);
+      width.add(scaled.weight(i));
     }
     const double mean = sum.value() / width.value();
     AccurateSum dual;
     double largest = 0;
     for (std::int32_t i = first; i + 1 < n; ++i) {
-      if (weight(i) == 0) continue;
-      dual.add_product(weight(i), s_.x[i] - s_.x[first]);
-      dual.add_product(-weight(i), mean);
+      if (scaled.weight(i) == 0) continue;
+      dual.add_product(scaled.weight(i), s_.x[i] - s_.x[first]);
+      dual.add_product(-scaled.weight(i), mean);
       largest = std::max(largest, std::abs(dual.value()));
     }
-    return largest;
+    return largest / scale / scaled.weight_scale;
   }
 
   const RowReduction& call_;
@@ -178,23 +192,6 @@ Status lam_max(const RowReduction& call, const Context& context) noexcept {
 
 Status tv(const RowReduction& call, const Context& context) noexcept {
   return for_each_row<TvWorker>(call, call.rows, false, context);
-}
-
-Status segments1d(const Segments1d& call, const Context& /*context*/) noexcept {
-  Segment* next = call.segments;
-  for (std::int64_t r = 0; r < call.rows.count; ++r) {
-    const auto values = call.y.row(call.rows, r);
-    const std::uint32_t* codes = call.partition + r * partition_words(call.rows.n);
-    for (std::int32_t i = 0; i < call.rows.n; ++i) {
-      const Code code = code_at(codes, i);
-      if (code != Code::continues) {
-        *next++ = {
-            .start = i, .length = 0, .value = load_element(values, i), .sign = jump_sign(code)};
-      }
-      if (next != call.segments) ++next[-1].length;
-    }
-  }
-  return {};
 }
 
 }  // namespace tautline::detail

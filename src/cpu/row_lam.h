@@ -2,7 +2,9 @@
 // bad value is an error before anything is written.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backend.h"
 #include "cpu/row_io.h"
@@ -24,22 +26,41 @@ inline LoadedLam load_lam(const RowLam& lam, const Rows& rows, std::int64_t row,
   return {true, 0};
 }
 
-/// Looks at every element of an array once, however often it is broadcast;
-/// returns the first that is not allowed.
-template <class Allowed>
-Status check_values(const ConstRowArray& array, Rows rows, const char* name, const char* expected,
-                    Allowed allowed) noexcept {
+/// The batch of an array alone: dimensions that it is broadcast over count once.
+inline Rows own_rows(const ConstRowArray& array, Rows rows) noexcept {
   rows.count = rows.count == 0 ? 0 : 1;
   for (int d = 0; d < rows.batch_dims; ++d) {
     if (array.batch_strides[d] == 0) rows.batch_shape[d] = 1;
     rows.count *= rows.batch_shape[d];
   }
+  return rows;
+}
+
+/// Where element i of a row stands in its array, counted in row-major order.
+inline std::int64_t flat_index(const Rows& rows, std::int64_t row, std::int32_t i,
+                               std::int32_t size) noexcept {
+  std::int64_t behind = 1;  // elements of the dimensions behind dim
+  for (int d = rows.dim; d < rows.batch_dims; ++d) behind *= rows.batch_shape[d];
+  return (row / behind * size + i) * behind + row % behind;
+}
+
+/// Looks at every element of an array once, however often it is broadcast;
+/// returns the first that is not allowed.
+template <class Allowed>
+Status check_values(const ConstRowArray& array, const Rows& batch, const char* name,
+                    const char* expected, Allowed allowed) noexcept {
+  const Rows rows = own_rows(array, batch);
   for (std::int64_t r = 0; r < rows.count; ++r) {
     const auto values = array.row(rows, r);
     for (std::int32_t i = 0; i < values.size; ++i) {
       const double value = load_element(values, i);
       if (!allowed(value)) {
-        return {StatusCode::invalid_argument, name, expected, value, r * values.size + i};
+        return {.code = StatusCode::invalid_argument,
+                .argument = name,
+                .expected = expected,
+                .given = value,
+                .has_given = true,
+                .index = flat_index(rows, r, i, values.size)};
       }
     }
   }
@@ -52,13 +73,45 @@ inline Status check_lam(const RowLam& lam, const Rows& rows) noexcept {
     return check_values(lam.array, rows, "lam", kExpected, [](double v) { return v >= 0; });
   }
   if (lam.number >= 0) return {};
-  return {StatusCode::invalid_argument, "lam", kExpected, lam.number};
+  return {.code = StatusCode::invalid_argument,
+          .argument = "lam",
+          .expected = kExpected,
+          .given = lam.number,
+          .has_given = true};
 }
 
-inline Status check_weight(const ConstRowArray& weight, const Rows& rows) noexcept {
+/// How far the weights of a row may differ: what the string's sums can carry.
+inline constexpr double kLargestWeightRatio = 0x1p100;
+
+inline Status check_weight(const ConstRowArray& weight, const Rows& batch) noexcept {
   if (!weight.given) return {};
-  return check_values(weight, rows, "weight", "must be >= 0 and finite",
-                      [](double v) { return v >= 0 && std::isfinite(v); });
+  const Status values = check_values(weight, batch, "weight", "must be >= 0 and finite",
+                                     [](double v) { return v >= 0 && std::isfinite(v); });
+  if (!values.ok()) return values;
+  const Rows rows = own_rows(weight, batch);
+  for (std::int64_t r = 0; r < rows.count; ++r) {
+    const auto row = weight.row(rows, r);
+    double smallest = std::numeric_limits<double>::infinity();
+    double largest = 0;
+    std::int32_t place = 0;
+    for (std::int32_t i = 0; i < row.size; ++i) {
+      const double value = load_element(row, i);
+      largest = std::max(largest, value);
+      if (value > 0 && value < smallest) {
+        smallest = value;
+        place = i;
+      }
+    }
+    if (largest / kLargestWeightRatio > smallest) {
+      return {.code = StatusCode::invalid_argument,
+              .argument = "weight",
+              .expected = "must be 0 or at least 2^-100 of the largest in its row",
+              .given = smallest,
+              .has_given = true,
+              .index = flat_index(rows, r, place, row.size)};
+    }
+  }
+  return {};
 }
 
 }  // namespace tautline::detail

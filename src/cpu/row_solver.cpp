@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "cpu/scaling.h"
 #include "cpu/segment_walk.h"
 #include "step/prefix_sums.h"
 #include "step/segment.h"
@@ -13,49 +14,9 @@
 namespace tautline::detail {
 namespace {
 
-/// Beyond these sizes products of sums could leave float64's range.
-constexpr double kLargest = 0x1p200;
-constexpr double kSmallest = 0x1p-200;
-
-/// Weights below this part of a row's largest could not be told from 0 in the
-/// running sums; they are taken as this part of it.
-constexpr double kSmallestRelativeWeight = 0x1p-90;
-
-/// The largest |value|; NaN or infinite where a value is.
-double largest_size(const double* values, std::int32_t count) {
-  double largest = 0;
-  for (std::int32_t i = 0; i < count; ++i) {
-    const double size = std::abs(values[i]);
-    if (!std::isfinite(size)) return size;
-    largest = std::max(largest, size);
-  }
-  return largest;
-}
-
-/// The power of two that brings `size` near 1 where it is extreme, else 1.
-double choose_scale(double size) {
-  if (size == 0 || (size >= kSmallest && size <= kLargest)) return 1;
-  // 1 / scale must be finite too.
-  return std::ldexp(1.0, std::clamp(-std::ilogb(size), -1000, 1000));
-}
-
-void multiply(double* values, std::int32_t count, double factor) {
-  if (factor == 1) return;
-  for (std::int32_t i = 0; i < count; ++i) values[i] *= factor;
-}
-
-/// More than any edge of a solution carries in these sizes, and small enough to
-/// multiply: what infinity is taken as.
-constexpr double kUnbinding = 0x1p450;
-
-/// lam in the row's scale, finite. What is not 0 stays so.
-double bring_to_scale(double lam, double scale, double weight_scale) {
-  if (lam == 0) return 0;
-  const double factor = scale * weight_scale;
-  const bool fits = std::isnormal(factor);
-  const double scaled = fits ? lam * factor : lam * scale * weight_scale;
-  return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), kUnbinding);
-}
+/// Segments longer than this are summed a second time, around their value: the
+/// rounding of the first sum grows with the length, that of the second does not.
+constexpr std::int32_t kRefinedLength = 64;
 
 struct UnitWeights {
   [[nodiscard]] double operator[](std::int32_t /*i*/) const noexcept { return 1; }
@@ -67,15 +28,19 @@ template <class Weights, class Lams>
 void fill_values(const double* x, Weights weights, Lams lams, const Code* codes, std::int32_t count,
                  double* y) {
   for_each_segment(codes, count, [&](const SegmentSpan& s) {
-    double width = weights[s.first];
-    double residual = 0;
-    for (std::int32_t i = s.first + 1; i < s.last; ++i) {
-      residual += weights[i] * (x[i] - x[s.first]);
-      width += weights[i];
-    }
+    double width = 0;
+    const auto sum_around = [&](double origin) {
+      double sum = 0;
+      for (std::int32_t i = s.first; i < s.last; ++i) sum += weights[i] * (x[i] - origin);
+      return sum;
+    };
+    for (std::int32_t i = s.first; i < s.last; ++i) width += weights[i];
     const double borders =
         border_term<double>(lams, s.first - 1, s.left_sign, s.last - 1, s.right_sign);
-    const double value = segment_value(x[s.first], residual, borders, width);
+    double value = segment_value(x[s.first], sum_around(x[s.first]), borders, width);
+    if (s.last - s.first > kRefinedLength) {
+      value = segment_value(value, sum_around(value), borders, width);
+    }
     const double left_value = s.first == 0 ? value : y[s.first - 1];
     std::fill(y + s.first, y + s.last, respect_jump(value, left_value, s.left_sign));
   });
@@ -98,16 +63,13 @@ void RowSolver::solve(const RowProblem& row) noexcept {
   multiply(x, count, scale);
   double weight_scale = 1;
   if (row.weighted) {
-    const double largest = *std::max_element(weight, weight + count);
-    weight_scale = choose_scale(largest);
+    weight_scale = choose_scale(*std::max_element(weight, weight + count));
     multiply(weight, count, weight_scale);
-    const double floor = largest * weight_scale * kSmallestRelativeWeight;
-    for (std::int32_t i = 0; i < count; ++i) weight[i] = std::max(weight[i], floor);
   }
-  const double lam = bring_to_scale(row.lam, scale, weight_scale);
+  const double lam = scale_lam(row.lam, scale, weight_scale);
   if (row.per_edge) {
     for (std::int32_t e = 0; e + 1 < count; ++e) {
-      s_.lam[e] = bring_to_scale(s_.lam[e], scale, weight_scale);
+      s_.lam[e] = scale_lam(s_.lam[e], scale, weight_scale);
     }
   }
 
@@ -117,8 +79,8 @@ void RowSolver::solve(const RowProblem& row) noexcept {
   const auto solve_with = [&](const auto& lams) {
     using Lams = std::remove_cvref_t<decltype(lams)>;
     if (row.weighted) {
-      CompensatedSums<double> sums{s_.y, s_.sum_error};
-      CompensatedSums<double> widths{s_.width, s_.width_error};
+      CompensatedSums<double> sums{s_.y, s_.sum_error, s_.sum_rest};
+      CompensatedSums<double> widths{s_.width, s_.width_error, s_.width_rest};
       sums.start();
       widths.start();
       for (std::int32_t i = 0; i < count; ++i) {
@@ -145,7 +107,7 @@ void RowSolver::solve(const RowProblem& row) noexcept {
     } else {
       fill_values(x, UnitWeights{}, lams, codes, count, y);
     }
-    steps_ += 2 * std::int64_t{count};
+    steps_ += 3 * std::int64_t{count};
   };
   if (row.per_edge) {
     solve_with(EdgeLam<double>{s_.lam});
@@ -156,7 +118,7 @@ void RowSolver::solve(const RowProblem& row) noexcept {
   if (row.weighted) {
     restore_missing(row, count);
   } else if (row.mode == Mode::sharp) {
-    for (std::int32_t i = 0; i < count; ++i) y[i] = x[i] + (x[i] - y[i]);
+    for (std::int32_t i = 0; i < count; ++i) y[i] = mirror(x[i], y[i]);
   }
   multiply(s_.y, row.n, 1 / scale);
 }
@@ -192,7 +154,7 @@ void RowSolver::restore_missing(const RowProblem& row, std::int32_t present) noe
     s_.codes[first] = s_.compact_codes[j];
     // Where there is no sample there is nothing to sharpen.
     if (row.mode == Mode::sharp) {
-      s_.y[s_.present[j]] = s_.x[j] + (s_.x[j] - s_.compact[j]);
+      s_.y[s_.present[j]] = mirror(s_.x[j], s_.compact[j]);
     }
   }
 }

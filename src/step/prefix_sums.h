@@ -27,23 +27,29 @@ struct PlainSums {
   }
 };
 
-/// Running totals carried in twice T's precision (Knuth's two-sum), so that a
-/// short interval of small weights survives next to large ones.
+/// Running totals carried in three times T's precision (Knuth's two-sum, twice),
+/// so that a short interval of small weights survives beside large ones.
 template <class T>
 struct CompensatedSums {
-  T* total;  // elements + 1
-  T* error;  // elements + 1: what `total` lacks
+  T* total;  // elements + 1 each: the sum, what it lacks, and what that lacks
+  T* error;
+  T* rest;
 
-  constexpr void start() noexcept { total[0] = error[0] = 0; }
+  constexpr void start() noexcept { total[0] = error[0] = rest[0] = 0; }
   constexpr void append(std::int32_t i, T value) noexcept {
-    const T sum = total[i] + value;
-    const T part = sum - total[i];
-    const T lost = (total[i] - (sum - part)) + (value - part);
-    total[i + 1] = sum;
-    error[i + 1] = error[i] + lost;
+    const T lost = add(total[i], value, total[i + 1]);
+    rest[i + 1] = rest[i] + add(error[i], lost, error[i + 1]);
   }
   [[nodiscard]] constexpr T between(std::int32_t a, std::int32_t b) const noexcept {
-    return (total[b] - total[a]) + (error[b] - error[a]);
+    return (total[b] - total[a]) + ((error[b] - error[a]) + (rest[b] - rest[a]));
+  }
+
+ private:
+  /// sum = a + b rounded; returns what the rounding lost, exactly.
+  static constexpr T add(T a, T b, T& sum) noexcept {
+    sum = a + b;
+    const T part = sum - a;
+    return (a - (sum - part)) + (b - part);
   }
 };
 

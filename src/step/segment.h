@@ -25,6 +25,13 @@ template <class T>
   return sum == T(0) ? first : first + sum / width;
 }
 
+/// Sharpening: the sample mirrored at its smoothed value. Where both are equal it
+/// stays what it is, bit for bit.
+template <class T>
+[[nodiscard]] constexpr T mirror(T sample, T smooth) noexcept {
+  return sample == smooth ? sample : sample + (sample - smooth);
+}
+
 /// Keeps rounding from turning a jump around: beside a border marked up the
 /// value is not below its left neighbour's, and not above beside one marked down.
 template <class T>

@@ -28,6 +28,9 @@ struct Call {
   Status run() { return prox_tv1d(problem, y_view, partition_view, context); }
 };
 
+/// For errors that no number explains.
+constexpr double kNothing = -12345;
+
 struct Spoiled {
   const char* name;
   const char* argument;
@@ -43,10 +46,11 @@ TEST_P(BadArgument, IsNamedWithItsValueAndNothingIsWritten) {
   const Status status = call.run();
   EXPECT_EQ(status.code, StatusCode::invalid_argument);
   EXPECT_STREQ(status.argument, GetParam().argument) << message(status);
-  if (!std::isnan(GetParam().given)) {
+  EXPECT_EQ(status.has_given, GetParam().given != kNothing) << message(status);
+  if (std::isnan(GetParam().given)) {
+    EXPECT_TRUE(std::isnan(status.given)) << message(status);
+  } else if (GetParam().given != kNothing) {
     EXPECT_EQ(status.given, GetParam().given) << message(status);
-  } else {
-    EXPECT_TRUE(std::isnan(status.given));
   }
   EXPECT_EQ(call.y, std::vector<float>(6, -7));
   EXPECT_EQ(call.partition, std::vector<std::uint32_t>(2, 0xABCDU));
@@ -70,14 +74,14 @@ const Spoiled kSpoiled[] = {
     {"NanWeight", "weight", kNan, [](Call& c) { c.weight[0] = std::nanf(""); }},
     {"DimTooLarge", "dim", 2, [](Call& c) { c.problem.dim = 2; }},
     {"DimTooSmall", "dim", -3, [](Call& c) { c.problem.dim = -3; }},
-    {"XNotGiven", "x", -1, [](Call& c) { c.problem.x = {}; }},
-    {"XNull", "x", 6, [](Call& c) { c.problem.x.data = nullptr; }},
+    {"XNotGiven", "x", kNothing, [](Call& c) { c.problem.x = {}; }},
+    {"XNull", "x", kNothing, [](Call& c) { c.problem.x.data = nullptr; }},
     {"XOfUnknownDtype", "x", 9, [](Call& c) { c.problem.x.dtype = static_cast<DType>(9); }},
-    {"XOfTooManyDims", "x", 9, [](Call& c) { c.problem.x.ndim = 9; }},
-    {"XOfNegativeShape", "x", 2, [](Call& c) { c.problem.x.shape[0] = -2; }},
-    {"XOfOverflowingShape", "x", 2,
+    {"XOfTooManyDims", "x", kNothing, [](Call& c) { c.problem.x.ndim = 9; }},
+    {"XOfNegativeShape", "x", kNothing, [](Call& c) { c.problem.x.shape[0] = -2; }},
+    {"XOfOverflowingShape", "x", kNothing,
      [](Call& c) { c.problem.x.shape[0] = c.problem.x.shape[1] = std::int64_t{1} << 40; }},
-    {"XOfOverflowingStrides", "x", 2,
+    {"XOfOverflowingStrides", "x", kNothing,
      [](Call& c) { c.problem.x.strides[0] = std::int64_t{1} << 62; }},
     {"XOfAFarTooLongRow", "x", static_cast<double>(std::int64_t{1} << 31),
      [](Call& c) {
@@ -87,23 +91,23 @@ const Spoiled kSpoiled[] = {
     {"YOfOtherShape", "y", 2, [](Call& c) { c.y_view.shape[1] = 2; }},
     {"YOfFewerDims", "y", 1, [](Call& c) { c.y_view = view(c.y.data(), {6}); }},
     {"YOfOtherDtype", "y", 3, [](Call& c) { c.y_view.dtype = DType::float64; }},
-    {"YNotGiven", "y", -1, [](Call& c) { c.y_view = {}; }},
-    {"YOnTopOfItself", "y", 2, [](Call& c) { c.y_view.strides[0] = 0; }},
-    {"YPartlyOverX", "y", 2,
+    {"YNotGiven", "y", kNothing, [](Call& c) { c.y_view = {}; }},
+    {"YOnTopOfItself", "y", kNothing, [](Call& c) { c.y_view.strides[0] = 0; }},
+    {"YPartlyOverX", "y", kNothing,
      [](Call& c) {
        c.x.resize(9);
        c.problem.x = view(c.x.data(), {2, 3});
        c.y_view = view(c.x.data() + 3, {2, 3});
      }},
-    {"YOverXWithOtherStrides", "y", 2,
+    {"YOverXWithOtherStrides", "y", kNothing,
      [](Call& c) {
        c.y_view = view(c.x.data(), {2, 3}, {1, 2});
      }},
-    {"YOverLam", "y", 2,
+    {"YOverLam", "y", kNothing,
      [](Call& c) {
        c.problem.lam = view(c.y.data(), {2, 1}, {3, 1});
      }},
-    {"YOverWeight", "y", 2,
+    {"YOverWeight", "y", kNothing,
      [](Call& c) {
        c.problem.weight = view(c.y.data(), {2, 3});
      }},
@@ -119,18 +123,47 @@ const Spoiled kSpoiled[] = {
      [](Call& c) {
        c.problem.lam = view(c.lam.data(), {1, 2, 1});
      }},
-    {"LamOfTooManyDims", "lam", 9,
+    {"LamOfTooManyDims", "lam", kNothing,
      [](Call& c) {
        c.problem.lam = view(c.lam.data(), {2, 1});
        c.problem.lam.array.ndim = 9;
      }},
-    {"WeightOfTooManyDims", "weight", 9, [](Call& c) { c.problem.weight.ndim = 9; }},
+    {"WeightOfTooManyDims", "weight", kNothing, [](Call& c) { c.problem.weight.ndim = 9; }},
     {"WeightOfOtherSize", "weight", 2, [](Call& c) { c.problem.weight = view(c.lam.data(), {2}); }},
     {"PartitionTooShort", "partition", 1,
      [](Call& c) { c.partition_view = c.partition_view.first(1); }},
-    {"PartitionOverX", "partition", 2,
+    {"PartitionOverX", "partition", kNothing,
      [](Call& c) {
        c.partition_view = {reinterpret_cast<std::uint32_t*>(c.x.data()), 2};
+     }},
+    {"PartitionOverLam", "partition", kNothing,
+     [](Call& c) {
+       c.problem.lam = view(reinterpret_cast<float*>(c.partition.data()), {2, 1});
+     }},
+    {"PartitionOverWeight", "partition", kNothing,
+     [](Call& c) {
+       c.partition_view = {reinterpret_cast<std::uint32_t*>(c.weight.data()), 2};
+     }},
+    {"PartitionOverY", "y", kNothing,
+     [](Call& c) {
+       c.partition_view = {reinterpret_cast<std::uint32_t*>(c.y.data()), 2};
+     }},
+    {"MisalignedX", "x", kNothing,
+     [](Call& c) {
+       c.problem.x.data = reinterpret_cast<const std::byte*>(c.x.data()) + 1;
+       c.problem.x.shape[0] = 1;
+       c.y_view.shape[0] = 1;
+     }},
+    {"WeightsTooFarApart", "weight", 1e-30F,
+     [](Call& c) {
+       c.weight[3] = 1e10F;
+       c.weight[4] = 1e-30F;
+     }},
+    {"MisalignedWorkspace", "workspace", kNothing,
+     [](Call& c) {
+       alignas(64) static std::byte memory[4096];
+       c.context.workspace = memory + 8;
+       c.context.workspace_size = 4088;
      }},
     {"WorkspaceTooSmall", "workspace_size", 8,
      [](Call& c) {
@@ -173,7 +206,7 @@ TEST(Arguments, AnUnsupportedDeviceIsSaid) {
   if (capabilities().cuda) GTEST_SKIP() << "this build has CUDA";
   EXPECT_EQ(call.run().code, StatusCode::unsupported_device);
   std::size_t bytes = 0;
-  EXPECT_EQ(prox_tv1d_workspace(call.problem, call.context, bytes).code,
+  EXPECT_EQ(prox_tv1d_workspace(call.problem.x, true, -1, call.context, bytes).code,
             StatusCode::unsupported_device);
   EXPECT_EQ(call.y, std::vector<float>(6, -7));
 }
@@ -223,6 +256,24 @@ TEST(Arguments, OfBackwardAreChecked) {
                "gradients.x");
 }
 
+TEST(Arguments, OutputsOfTheDerivativesMayNotShareMemory) {
+  const Solution solution(Row{"", {0, 5, 1}, {1}, {1, 2, 1}});
+  const Solved1d solved = solution.solved();
+  std::vector<double> grad = {1, 2, 3}, out(3);
+  const View grad_view = view(grad.data(), {3});
+  EXPECT_STREQ(prox_tv1d_backward(solved, grad_view, {.lam = view(grad.data(), {2})}).argument,
+               "gradients.lam");
+  EXPECT_STREQ(prox_tv1d_backward(solved, grad_view, {.weight = grad_view}).argument,
+               "gradients.weight");
+  EXPECT_STREQ(
+      prox_tv1d_jvp(solved, {.x = view(out.data(), {3}), .weight = grad_view}, grad_view).argument,
+      "tangent_y");
+  EXPECT_STREQ(
+      certificate1d({.x = grad_view, .lam = 1.0}, view(out.data(), {3}), view(out.data(), {1}))
+          .argument,
+      "out");
+}
+
 TEST(Arguments, OfJvpAreChecked) {
   const Solution solution(Row{"", {0, 5, 1}, {1}, {}});
   std::vector<double> tangent = {1, 2, 3}, out(3);
@@ -258,6 +309,21 @@ TEST(Arguments, OfSegmentsAreChecked) {
   EXPECT_STREQ(segments1d_offsets(solution.partition, -1, 3, offsets).argument, "partition");
   EXPECT_STREQ(segments1d(view(solution.y.data(), {3}), solution.partition, segments).argument,
                "segments");
+}
+
+TEST(Arguments, ABadValueIsFoundAtItsPlaceInTheArgument) {
+  // 3 x 2, solved along its columns: the bad weight is element [2][0].
+  std::vector<float> x(6), y(6), weight = {1, 1, 1, 1, -1, 1};
+  const Status status = prox_tv1d(
+      {.x = view(x.data(), {3, 2}), .lam = 1.0, .weight = view(weight.data(), {3, 2}), .dim = 0},
+      view(y.data(), {3, 2}));
+  EXPECT_EQ(status.index, 4);
+  // One lam an edge and a channel, shape (2, 1, 3) of x (2, 5, 4): element [1][0][2].
+  std::vector<float> big(40), lam = {1, 1, 1, 1, 1, -1};
+  EXPECT_EQ(prox_tv1d({.x = view(big.data(), {2, 5, 4}), .lam = view(lam.data(), {2, 1, 3})},
+                      view(big.data(), {2, 5, 4}))
+                .index,
+            5);
 }
 
 TEST(Arguments, RowCountAndLength) {

@@ -36,6 +36,21 @@ TEST(Certificate, IsRelativeToTheLargestFiniteLam) {
             0.5 / 8 * 2);
 }
 
+TEST(Certificate, IsNotFooledByOverflow) {
+  EXPECT_GT(certify({1.7e308, -1.7e308}, {0, 0}, 1.0), 0.1);
+  const std::vector<double> x = {1e200, -1e200, 1e200}, y = {1, 2, 3}, weight(3, 1e150);
+  double violation = 0;
+  ASSERT_TRUE(
+      certificate1d({.x = view(x.data(), {3}), .lam = 1.0, .weight = view(weight.data(), {3})},
+                    view(y.data(), {3}), view(&violation, {1}))
+          .ok());
+  EXPECT_GT(violation, 1e100);
+}
+
+TEST(Certificate, OfAWrongConstantRowWithoutPenaltyIsInfinite) {
+  EXPECT_EQ(certify({3, 3, 3}, {4, 4, 4}, 0.0), std::numeric_limits<double>::infinity());
+}
+
 TEST(Certificate, IsZeroForAConstantRowWithoutPenalty) {
   EXPECT_EQ(certify({3, 3, 3}, {3, 3, 3}, 0.0), 0);
 }

@@ -97,7 +97,7 @@ TEST(Determinism, SameBitsInTheCallersWorkspace) {
   Context context = {.executor = &executor};
   std::size_t bytes = 0;
   const auto x = view(batch.x.data(), {kRows, kLength});
-  ASSERT_TRUE(prox_tv1d_workspace({.x = x, .weight = x}, context, bytes).ok());
+  ASSERT_TRUE(prox_tv1d_workspace(x, true, -1, context, bytes).ok());
   ASSERT_GT(bytes, 0U);
   const std::unique_ptr<void, decltype(&std::free)> memory(
       std::aligned_alloc(64, (bytes + 63) / 64 * 64), std::free);

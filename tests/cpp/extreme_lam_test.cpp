@@ -221,10 +221,35 @@ TEST(ExtremeLam, ABlockOfSmallWeightsIsSolvedAsIfAlone) {
   }
 }
 
-TEST(ExtremeLam, AWeightTooSmallToCountKeepsTheRowSane) {
-  const Row row{"", {0.3, 0, 5, 1}, {1e-41}, {0.1, 0.3, 1e-40, 0.7}};
-  const Solution solution(row);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(solution.y[i], row.x[i], 1e-12);
+TEST(ExtremeLam, LargeWeightsPinTheirSamplesAndLeaveTheOthersAlone) {
+  // A pin at an end parts the row; the other samples see only its value.
+  for (const double pin : {1e6, 1e15, 1e22, 1e29}) {
+    const Solution right(Row{"", {0, 5, 1, 4}, {1}, {1, 1, 1, pin}});
+    const Solution left(Row{"", {4, 1, 5, 0}, {1}, {pin, 1, 1, 1}});
+    const Solution both(Row{"", {4, 7, 1, 5, 0}, {1}, {pin, pin / 3, 1, 1, 1}});
+    const std::vector<double> expected = {1, 3, 3, 4};
+    for (std::size_t i = 0; i < 4; ++i) {
+      ASSERT_NEAR(right.y[i], expected[i], 2.1 / pin + 1e-14) << pin;
+      ASSERT_NEAR(left.y[3 - i], expected[i], 2.1 / pin + 1e-14) << pin;
+    }
+    ASSERT_NEAR(both.y[4], 1, 1e-14) << pin;
+    ASSERT_NEAR(both.y[3], 3, 1e-14) << pin;
+  }
+}
+
+TEST(ExtremeLam, WeightsOverManyDecadesAgreeWithReference) {
+  for (int i = 0; i < 1000; ++i) {
+    Random random(base_seed() + static_cast<std::uint64_t>(i));
+    std::uniform_real_distribution<double> uniform;
+    Row row{"", families()[0].make(random, 40), {uniform(random)}, std::vector<double>(40)};
+    for (double& weight : row.weight) weight = std::pow(10, 16 * uniform(random) - 8);
+    const Solution solution(row);
+    const std::vector<double> expected = reference::prox_tv1d(row.x, edges_of(row), row.weight);
+    for (std::size_t k = 0; k < 40; ++k) {
+      ASSERT_NEAR(solution.y[k], expected[k], value_tolerance(DType::float64, row))
+          << i << " " << k;
+    }
+  }
 }
 
 TEST(ExtremeLam, OneAndTwoSamples) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "support/solve.h"
 #include "tautline/error.h"
@@ -170,13 +171,22 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WeightGradient, ::testing::ValuesIn(kKinds, kKin
 
 TEST(GradientRules, OfXIsTheGradientItselfBitForBitAtLamZero) {
   Random random(base_seed());
-  for (const bool weighted : {false, true}) {
-    Row row{"", random_vector(random, 1000), {0}, {}};
-    if (weighted) {
-      for (const double value : random_vector(random, 1000)) row.weight.push_back(std::exp(value));
+  for (const Mode mode : {Mode::smooth, Mode::sharp}) {
+    for (const bool weighted : {false, true}) {
+      Row row{"", random_vector(random, 1000), {0}, {}};
+      if (weighted) {
+        for (const double value : random_vector(random, 1000))
+          row.weight.push_back(std::exp(value));
+      }
+      std::vector<double> grad_y = random_vector(random, 1000);
+      grad_y[0] = -0.0;
+      grad_y[1] = std::numeric_limits<double>::infinity();
+      grad_y[2] = std::numeric_limits<double>::max();
+      const Solution solution(row, DType::float64, mode);
+      const std::vector<double> gradient = backward(solution, grad_y, 1).x;
+      EXPECT_EQ(gradient, grad_y);
+      EXPECT_TRUE(std::signbit(gradient[0]));
     }
-    const std::vector<double> grad_y = random_vector(random, 1000);
-    EXPECT_EQ(backward(Solution(row), grad_y, 1).x, grad_y);
   }
 }
 
@@ -213,19 +223,48 @@ TEST(GradientRules, DependsOnThePartitionAloneWithoutWeights) {
   EXPECT_EQ(backward(solution, grad_y, 1).x, (std::vector<double>{1.5, 1.5, 4, 4}));
 }
 
-TEST(GradientRules, IsWithinToleranceFarFromZero) {
-  // Gradients 1e6 + [0, 1] in float32, against their float64 means.
-  Random random(base_seed());
-  Row row{"", families()[0].make(random, 4096), {2.0}, {}};
-  const Solution solution(row);
-  std::vector<double> grad_y(row.x.size());
-  for (double& g : grad_y)
-    g = static_cast<float>(1e6 + std::uniform_real_distribution<double>()(random));
-  const Gradients exact = backward(solution, grad_y, 1);
-  Array grad(DType::float32, grad_y), grad_x(DType::float32, grad_y.size());
-  ASSERT_TRUE(prox_tv1d_backward(solution.solved(), grad.view(), {.x = grad_x.view()}).ok());
-  for (std::size_t i = 0; i < grad_y.size(); ++i) {
-    ASSERT_NEAR(grad_x.values()[i], exact.x[i], 1e-6 + unit_in_last_place(DType::float32, 1e6));
+TEST(GradientRules, AreWithinToleranceFarFromZero) {
+  // Gradients and tangents 1e6 + [0, 1] against their means in extended precision.
+  for (const bool weighted : {false, true}) {
+    Random random(base_seed());
+    Row row{"", families()[0].make(random, 4096), {20.0}, {}};
+    if (weighted) row.weight.assign(row.x.size(), 1);
+    const Solution solution(row);
+    std::vector<double> grad_y(row.x.size()), expected(row.x.size()), tangent(row.x.size());
+    for (double& g : grad_y) g = 1e6 + std::uniform_real_distribution<double>()(random);
+    const std::vector<Code> codes = solution.codes();
+    for (std::size_t first = 0, last = 0; first < codes.size(); first = last) {
+      long double sum = 0;
+      for (last = first; last == first || (last < codes.size() && codes[last] == Code::continues);
+           ++last) {
+        sum += grad_y[last];
+      }
+      const auto mean = static_cast<double>(sum / static_cast<long double>(last - first));
+      std::fill(expected.begin() + static_cast<std::ptrdiff_t>(first),
+                expected.begin() + static_cast<std::ptrdiff_t>(last), mean);
+    }
+    const Gradients gradients = backward(solution, grad_y, 1);
+    ASSERT_TRUE(prox_tv1d_jvp(solution.solved(), {.x = view(grad_y.data(), {4096})},
+                              view(tangent.data(), {4096}))
+                    .ok());
+    const double tolerance = 1e-12 + unit_in_last_place(DType::float64, 1e6);
+    for (std::size_t i = 0; i < grad_y.size(); ++i) {
+      ASSERT_NEAR(gradients.x[i], expected[i], tolerance);
+      ASSERT_NEAR(tangent[i], expected[i], tolerance);
+    }
+  }
+}
+
+TEST(GradientRules, OfExtremeWeightsAreFinite) {
+  for (const double weight : {1e308, 1e-308, 5e-324}) {
+    const Row row{"", {1, 2}, {std::numeric_limits<double>::infinity()}, {weight, weight}};
+    const Solution solution(row);
+    const std::vector<double> grad_y = {1, 1}, dx = {1, 3};
+    for (const double g : backward(solution, grad_y, 1).x) EXPECT_DOUBLE_EQ(g, 1);
+    std::vector<double> dy(2);
+    ASSERT_TRUE(
+        prox_tv1d_jvp(solution.solved(), {.x = view(dx.data(), {2})}, view(dy.data(), {2})).ok());
+    EXPECT_EQ(dy, (std::vector<double>{2, 2}));
   }
 }
 

@@ -83,12 +83,14 @@ TEST(MissingSamples, AllOfARowMakeItNanAndItsGradientsZero) {
     const Solution solution(changed);
     for (const double value : solution.y) EXPECT_TRUE(std::isnan(value));
     EXPECT_EQ(solution.codes(), (std::vector<Code>{Code::plain, Code::continues, Code::continues}));
-    std::vector<double> grad = {1, 2, 3}, grad_x(3, 9), grad_lam(1, 9);
-    ASSERT_TRUE(
-        prox_tv1d_backward(solution.solved(), view(grad.data(), {3}),
-                           {.x = view(grad_x.data(), {3}), .lam = view(grad_lam.data(), {1})})
-            .ok());
+    std::vector<double> grad = {1, 2, 3}, grad_x(3, 9), grad_lam(1, 9), grad_weight(3, 9);
+    ASSERT_TRUE(prox_tv1d_backward(solution.solved(), view(grad.data(), {3}),
+                                   {.x = view(grad_x.data(), {3}),
+                                    .lam = view(grad_lam.data(), {1}),
+                                    .weight = view(grad_weight.data(), {3})})
+                    .ok());
     EXPECT_EQ(grad_x, (std::vector<double>{0, 0, 0}));
+    EXPECT_EQ(grad_weight, (std::vector<double>{0, 0, 0}));
     EXPECT_EQ(grad_lam[0], 0);
   }
 }
@@ -103,6 +105,30 @@ TEST(MissingSamples, HaveNoGradientOfXAndOfWeightOnlyWhereXIsANumber) {
           .ok());
   EXPECT_EQ(grad_x, (std::vector<double>{3, 0, 0, 1}));
   EXPECT_EQ(grad_weight, (std::vector<double>{-3, 0, 3 * (5 - 1), 1}));
+}
+
+TEST(MissingSamples, TakeNoTangentOfX) {
+  const Solution solution(Row{"", {0, kNan, 8}, {1}, {1, 0, 1}});
+  const std::vector<double> dx = {1, kNan, 2};
+  std::vector<double> dy(3);
+  ASSERT_TRUE(
+      prox_tv1d_jvp(solution.solved(), {.x = view(dx.data(), {3})}, view(dy.data(), {3})).ok());
+  EXPECT_EQ(dy, (std::vector<double>{1, 1, 2}));
+}
+
+TEST(MissingSamples, HaveTheSameGradientOfWeightSmoothOrSharp) {
+  // At a missing sample both modes give prox(x), so its weight acts alike.
+  const Row row{"", {0, 5, 8}, {1}, {1, 0, 1}};
+  std::vector<double> smooth(3), sharp(3);
+  const std::vector<double> grad = {0, 1, 0};
+  for (auto& [mode, out] : {std::pair{Mode::smooth, &smooth}, std::pair{Mode::sharp, &sharp}}) {
+    const Solution solution(row, DType::float64, mode);
+    ASSERT_TRUE(prox_tv1d_backward(solution.solved(), view(grad.data(), {3}),
+                                   {.weight = view(out->data(), {3})})
+                    .ok());
+  }
+  EXPECT_EQ(sharp, smooth);
+  EXPECT_EQ(smooth[1], 5 - 1);
 }
 
 TEST(MissingSamples, AreSmoothedNotSharpened) {

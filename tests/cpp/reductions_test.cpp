@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "support/solve.h"
 
@@ -27,7 +28,29 @@ TEST(Segments, ListTheChangePointsOfEveryRow) {
   EXPECT_EQ(segments[1].value, 8);
   EXPECT_EQ(segments[1].sign, 1);
   EXPECT_EQ(segments[2].start, 0);
+  EXPECT_EQ(segments[2].value, 5);
   EXPECT_EQ(segments[2].length, 4);
+}
+
+TEST(Segments, FollowTheStridesOfTheSolution) {
+  std::vector<float> y = {1, 5,  //
+                          1, 7},
+                     x = y;
+  const std::vector<std::uint32_t> partition = {3, 3 | 1 << 2};  // of its two columns
+  std::vector<Segment> segments(3);
+  ASSERT_TRUE(segments1d(view(y.data(), {2, 2}), partition, segments, 0).ok());
+  EXPECT_EQ(segments[0].value, 1);
+  EXPECT_EQ(segments[1].value, 5);
+  EXPECT_EQ(segments[2].value, 7);
+}
+
+TEST(Segments, ARowsFirstElementStartsOneWhateverItsCode) {
+  const std::vector<double> y = {1, 1, 2, 2};
+  const std::vector<std::uint32_t> partition = {3, 0};
+  std::vector<Segment> segments(2);
+  ASSERT_TRUE(segments1d(view(y.data(), {2, 2}), partition, segments).ok());
+  EXPECT_EQ(segments[0].length, 2);
+  EXPECT_EQ(segments[1].value, 2);
 }
 
 TEST(Segments, CoverTheRow) {
@@ -72,6 +95,17 @@ TEST(LamMax, IsWhereTheSolutionBecomesConstant) {
   }
 }
 
+TEST(LamMax, OfExtremeSizesDoesNotOverflow) {
+  double lam = 0;
+  const double max = std::numeric_limits<double>::max();
+  std::vector<double> x = {max, -max}, weight = {1e308, 1e308};
+  ASSERT_TRUE(lam_max(view(x.data(), {2}), view(&lam, {1})).ok());
+  EXPECT_EQ(lam, max);
+  x = {1, 2};
+  ASSERT_TRUE(lam_max(view(x.data(), {2}), view(&lam, {1}), view(weight.data(), {2})).ok());
+  EXPECT_DOUBLE_EQ(lam, 5e307);
+}
+
 TEST(LamMax, IsZeroForConstantAndShortRows) {
   double lam = -1;
   const std::vector<double> x(7, 0.1);
@@ -89,6 +123,17 @@ TEST(TotalVariation, SumsTheAbsoluteDifferencesOfEachRow) {
   EXPECT_EQ(along_rows, (std::vector<float>{5, 1}));
   ASSERT_TRUE(tv(view(x.data(), {2, 3}), view(along_columns.data(), {1, 3}), 0).ok());
   EXPECT_EQ(along_columns, (std::vector<float>{5, 2, 3}));
+}
+
+TEST(TotalVariation, OfInfiniteOrTooLargeJumpsIsInfinite) {
+  double result = 0;
+  const double max = std::numeric_limits<double>::max();
+  for (const std::vector<double>& x :
+       {std::vector<double>{0, std::numeric_limits<double>::infinity()}, {-max, max, -max}}) {
+    const auto n = static_cast<std::int64_t>(x.size());
+    ASSERT_TRUE(tv(view(x.data(), {n}), view(&result, {1})).ok());
+    EXPECT_EQ(result, std::numeric_limits<double>::infinity());
+  }
 }
 
 TEST(Reductions, OfRowsWithoutSamples) {

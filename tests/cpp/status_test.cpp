@@ -21,7 +21,7 @@ TEST(Status, NamesTheArgumentTheRuleTheValueAndThePlace) {
 
 TEST(Status, DescribeTruncatesLikeSnprintf) {
   char buffer[6] = {};
-  const Status status = {StatusCode::invalid_argument, "lam", "must be >= 0", -1};
+  const Status status = {StatusCode::invalid_argument, "lam", "must be >= 0", -1, true};
   EXPECT_EQ(describe(status, buffer, sizeof buffer),
             std::string("lam: must be >= 0, got -1").size());
   EXPECT_STREQ(buffer, "lam: ");
@@ -30,6 +30,7 @@ TEST(Status, DescribeTruncatesLikeSnprintf) {
 
 TEST(Status, DescribesEveryCode) {
   EXPECT_EQ(message({}), "ok");
+  EXPECT_EQ(message({StatusCode::invalid_argument, "y", "must be given"}), "y: must be given");
   EXPECT_EQ(message({.code = StatusCode::out_of_memory, .given = 4096}),
             "out of memory: 4096 bytes of scratch");
   EXPECT_EQ(message({.code = StatusCode::unsupported_device}),
@@ -39,7 +40,7 @@ TEST(Status, DescribesEveryCode) {
 TEST(Status, CheckThrowsWithTheMessageAndTheStatus) {
   check({});
   try {
-    check({StatusCode::invalid_argument, "dim", "must name a dimension of x", 7});
+    check({StatusCode::invalid_argument, "dim", "must name a dimension of x", 7, true});
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "dim: must name a dimension of x, got 7");

@@ -12,9 +12,9 @@
 namespace tautline::testing {
 namespace {
 
-/// Each element is read three times (range, running sums, values), pushed twice,
-/// and popped at most twice.
-constexpr double kStepsAnElement = 7;
+/// Each element is read at most four times (size, running sums, values twice),
+/// pushed twice, and popped at most twice.
+constexpr double kStepsAnElement = 8;
 
 std::int64_t count_steps(const std::vector<double>& x, double lam, bool weighted, bool per_edge) {
   const auto n = static_cast<std::int32_t>(x.size());
@@ -43,7 +43,7 @@ TEST_P(LinearTime, StepsAnElementStayBelowTheBoundWhileNDoubles) {
       for (const auto& [weighted, per_edge] : {std::pair{false, false}, std::pair{true, true}}) {
         if (weighted && n > 64000) continue;
         const auto steps = static_cast<double>(count_steps(x, lam, weighted, per_edge));
-        ASSERT_GE(steps, 5.0 * n);  // the count counts: reads and pushes cannot be fewer
+        ASSERT_GE(steps, 6.0 * n);  // the count counts: reads and pushes cannot be fewer
         ASSERT_LE(steps, kStepsAnElement * n) << "n=" << n << " lam=" << lam;
       }
     }

@@ -68,6 +68,9 @@ std::vector<double> constant(Random& random, int n) {
 std::vector<double> alternating(Random& /*random*/, int n) {
   return generate(n, [](int i) { return i % 2 == 0 ? 1.0 : -1.0; });
 }
+std::vector<double> alternating_tenths(Random& /*random*/, int n) {
+  return generate(n, [](int i) { return i % 2 == 0 ? 0.1 : -0.1; });  // no sum of which is exact
+}
 std::vector<double> growing_alternation(Random& /*random*/, int n) {
   return generate(n, [&](int i) { return (i % 2 == 0 ? 1.0 : -1.0) * (i + 1) / n; });
 }
@@ -111,6 +114,7 @@ const std::vector<Family>& families() {
       {"staircase", staircase},
       {"constant", constant},
       {"alternating", alternating},
+      {"alternating_tenths", alternating_tenths},
       {"growing_alternation", growing_alternation},
       {"spikes", spikes},
       {"small_integers", small_integers},
@@ -131,6 +135,7 @@ const std::vector<Family>& worst_families() {
       {"parabola", parabola},
       {"constant", constant},
       {"alternating", alternating},
+      {"alternating_tenths", alternating_tenths},
       {"growing_alternation", growing_alternation},
       {"small_integers", small_integers},
       {"random_walk", random_walk},

@@ -1,0 +1,31 @@
+// A sum in twice float64's precision.
+#pragma once
+
+#include <cmath>
+
+namespace tautline::detail {
+
+/// Knuth's two-sum, with the errors added up beside the sum.
+class AccurateSum {
+ public:
+  void add(double value) noexcept {
+    const double sum = sum_ + value;
+    const double part = sum - sum_;
+    error_ += (sum_ - (sum - part)) + (value - part);
+    sum_ = sum;
+  }
+  /// Adds a * b without rounding the product.
+  void add_product(double a, double b) noexcept {
+    const double product = a * b;
+    add(product);
+    error_ += std::fma(a, b, -product);
+  }
+  /// The errors of a sum that is not finite mean nothing.
+  [[nodiscard]] double value() const noexcept { return std::isfinite(sum_) ? sum_ + error_ : sum_; }
+
+ private:
+  double sum_ = 0;
+  double error_ = 0;
+};
+
+}  // namespace tautline::detail
