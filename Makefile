@@ -22,7 +22,7 @@ test:  ## build and run all tests
 	cmake --preset dev
 	cmake --build --preset dev
 	ctest --preset dev
-	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps -C build-dir=build/python .
+	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps --config-settings=build-dir=build/python .
 	$(PYTHON) -m pytest
 
 lint:  ## check format and code: clang-format, clang-tidy, ruff
