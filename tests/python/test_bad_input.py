@@ -44,7 +44,7 @@ def test_masked_array_raises_rather_than_loses_its_mask():
     assert_raises(TypeError, "x: must not be a masked array", lambda: tn.prox_tv1d(masked, 1.0))
 
 
-@pytest.mark.parametrize("mode", ["sharp", "", None, 1])
+@pytest.mark.parametrize("mode", ["sharpen", "", None, 1])
 def test_unknown_mode_raises(mode):
     message = f"mode: must be 'smooth' or 'sharp', got {mode!r}"
     assert_raises(ValueError, message, lambda: tn.prox_tv1d(X, 1.0, mode=mode))
