@@ -34,7 +34,8 @@ class JvpWorker {
   }
 
  private:
-  double segment_tangent(const SolvedRow& solved, const SegmentSpan& s) const noexcept {
+  [[nodiscard]] double segment_tangent(const SolvedRow& solved,
+                                       const SegmentSpan& s) const noexcept {
     const double* dx = s_.x;
     const double borders =
         border_term<double>(s_.lam, s.first - 1, s.left_sign, s.last - 1, s.right_sign);
