@@ -25,7 +25,7 @@ test:  ## build and run all tests
 	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps --config-settings=build-dir=build/python .
 	$(PYTHON) -m pytest
 
-lint:  ## check format and code: clang-format, clang-tidy, ruff
+lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy
 	@tools/setup build test lint
 	@cmake --preset dev > /dev/null
 	tools/lint

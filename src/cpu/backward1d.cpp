@@ -88,6 +88,8 @@ class BackwardWorker {
 Status backward1d(const Backward1d& call, const Context& context) noexcept {
   const SolvedRows& solved = call.solved;
   if (const Status status = check_weight(solved.weight, solved.rows); !status.ok()) return status;
+  const bool writes = solved.rows.n > 0 || call.grad_lam.given;  // lam may be one a row
+  if (!writes) return {};
   return for_each_row<BackwardWorker>(call, solved.rows, solved.weight.given, context);
 }
 

@@ -86,6 +86,7 @@ class ForwardWorker {
 Status forward1d(const Forward1d& call, const Context& context) noexcept {
   if (const Status status = check_lam(call.lam, call.rows); !status.ok()) return status;
   if (const Status status = check_weight(call.weight, call.rows); !status.ok()) return status;
+  if (call.rows.n == 0) return {};  // nothing to write, however many rows
   return for_each_row<ForwardWorker>(call, call.rows, call.weight.given, context);
 }
 

@@ -205,6 +205,11 @@ TEST(Strides, ScalarsAndEmptyBatches) {
   EXPECT_TRUE(prox_tv1d({.x = no_rows, .lam = 1.0}, no_rows).ok());
   const View no_samples = view(static_cast<double*>(nullptr), {5, 0});
   EXPECT_TRUE(prox_tv1d({.x = no_samples, .lam = 1.0}, no_samples).ok());
+  // More rows than could be counted in a lifetime, none of which has a sample.
+  const View many = view(static_cast<double*>(nullptr), {std::int64_t{1} << 60, 0});
+  EXPECT_TRUE(prox_tv1d({.x = many, .lam = 1.0}, many).ok());
+  EXPECT_TRUE(prox_tv1d_jvp({.partition = {}}, {.x = many}, many).ok());
+  EXPECT_TRUE(prox_tv1d_backward({.partition = {}}, many, {.x = many}).ok());
 }
 
 }  // namespace
