@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "cpu/scaling.h"
 #include "cpu/segment_walk.h"
@@ -46,81 +45,80 @@ void fill_values(const double* x, Weights weights, Lams lams, const Code* codes,
   });
 }
 
+/// Makes the tube's points from a row that may be weighted, and hands it to `use`.
+template <class Lams, class Use>
+void with_tube(const RowScratch& s, bool weighted, std::int32_t count, const Lams& lams, Use use) {
+  const double* x = s.x;
+  if (!weighted) {
+    PlainSums<double> sums{s.y};
+    sums.start();
+    for (std::int32_t i = 0; i < count; ++i) sums.append(i, x[i] - x[0]);
+    return use(Tube<double, PlainSums<double>, UnitSums<double>, Lams>{sums, {}, lams, count});
+  }
+  using Sums = CompensatedSums<double>;
+  Sums sums{s.y, s.sum_error, s.sum_rest};
+  Sums widths{s.width, s.width_error, s.width_rest};
+  sums.start();
+  widths.start();
+  for (std::int32_t i = 0; i < count; ++i) {
+    sums.append(i, s.weight[i] * (x[i] - x[0]));
+    widths.append(i, s.weight[i]);
+  }
+  use(Tube<double, Sums, Sums, Lams>{sums, widths, lams, count});
+}
+
 }  // namespace
 
 void RowSolver::solve(const RowProblem& row) noexcept {
   const std::int32_t count = row.weighted ? drop_missing(row) : row.n;
-  double* x = s_.x;
-  double* weight = s_.weight;
-  double* y = row.weighted ? s_.compact : s_.y;
-  Code* codes = row.weighted ? s_.compact_codes : s_.codes;
-
-  const double size = largest_size(x, count);
+  const double size = largest_size(s_.x, count);
   steps_ += count;
   if (count == 0 || !std::isfinite(size)) return fill_nan(row.n);
 
   const double scale = choose_scale(size);
-  multiply(x, count, scale);
-  double weight_scale = 1;
-  if (row.weighted) {
-    weight_scale = choose_scale(*std::max_element(weight, weight + count));
-    multiply(weight, count, weight_scale);
-  }
-  const double lam = scale_lam(row.lam, scale, weight_scale);
+  const double weight_scale =
+      row.weighted ? choose_scale(*std::max_element(s_.weight, s_.weight + count)) : 1;
+  multiply(s_.x, count, scale);
+  if (row.weighted) multiply(s_.weight, count, weight_scale);
   if (row.per_edge) {
     for (std::int32_t e = 0; e + 1 < count; ++e) {
       s_.lam[e] = scale_lam(s_.lam[e], scale, weight_scale);
     }
-  }
-
-  std::fill(codes, codes + count, Code::continues);
-  codes[0] = Code::plain;
-  const auto mark = [&](std::int32_t k, Code code) { codes[k] = code; };
-  const auto solve_with = [&](const auto& lams) {
-    using Lams = std::remove_cvref_t<decltype(lams)>;
-    if (row.weighted) {
-      CompensatedSums<double> sums{s_.y, s_.sum_error, s_.sum_rest};
-      CompensatedSums<double> widths{s_.width, s_.width_error, s_.width_rest};
-      sums.start();
-      widths.start();
-      for (std::int32_t i = 0; i < count; ++i) {
-        sums.append(i, weight[i] * (x[i] - x[0]));
-        widths.append(i, weight[i]);
-      }
-      const Tube<double, CompensatedSums<double>, CompensatedSums<double>, Lams> tube{sums, widths,
-                                                                                      lams, count};
-      steps_ += pull_taut_string<double>(tube, s_.lower, s_.upper, mark);
-    } else {
-      PlainSums<double> sums{s_.y};
-      sums.start();
-      for (std::int32_t i = 0; i < count; ++i) sums.append(i, x[i] - x[0]);
-      const Tube<double, PlainSums<double>, UnitSums<double>, Lams> tube{sums, {}, lams, count};
-      steps_ += pull_taut_string<double>(tube, s_.lower, s_.upper, mark);
-    }
-    // The string passes through a tube without width straight or bent; either
-    // way the two sides are apart.
-    for (std::int32_t e = 0; e + 1 < count; ++e) {
-      if (lams[e] == 0 && codes[e + 1] == Code::continues) codes[e + 1] = Code::plain;
-    }
-    if (row.weighted) {
-      fill_values(x, static_cast<const double*>(weight), lams, codes, count, y);
-    } else {
-      fill_values(x, UnitWeights{}, lams, codes, count, y);
-    }
-    steps_ += 3 * std::int64_t{count};
-  };
-  if (row.per_edge) {
-    solve_with(EdgeLam<double>{s_.lam});
+    solve_scaled(EdgeLam<double>{s_.lam}, row.weighted, count);
   } else {
-    solve_with(UniformLam<double>{lam});
+    solve_scaled(UniformLam<double>{scale_lam(row.lam, scale, weight_scale)}, row.weighted, count);
   }
 
   if (row.weighted) {
     restore_missing(row, count);
   } else if (row.mode == Mode::sharp) {
-    for (std::int32_t i = 0; i < count; ++i) y[i] = mirror(x[i], y[i]);
+    for (std::int32_t i = 0; i < count; ++i) s_.y[i] = mirror(s_.x[i], s_.y[i]);
   }
   multiply(s_.y, row.n, 1 / scale);
+}
+
+/// Finds the segments and their values, among present samples only: in the
+/// `compact` arrays of a weighted row, else where the result belongs.
+template <class Lams>
+void RowSolver::solve_scaled(const Lams& lams, bool weighted, std::int32_t count) noexcept {
+  Code* codes = weighted ? s_.compact_codes : s_.codes;
+  std::fill(codes, codes + count, Code::continues);
+  codes[0] = Code::plain;
+  with_tube(s_, weighted, count, lams, [&](const auto& tube) {
+    steps_ += count + pull_taut_string<double>(tube, s_.lower, s_.upper,
+                                               [&](std::int32_t k, Code code) { codes[k] = code; });
+  });
+  // The string passes through a tube without width straight or bent; either way
+  // the two sides are apart.
+  for (std::int32_t e = 0; e + 1 < count; ++e) {
+    if (lams[e] == 0 && codes[e + 1] == Code::continues) codes[e + 1] = Code::plain;
+  }
+  if (weighted) {
+    fill_values(s_.x, static_cast<const double*>(s_.weight), lams, codes, count, s_.compact);
+  } else {
+    fill_values(s_.x, UnitWeights{}, lams, codes, count, s_.y);
+  }
+  steps_ += 2 * std::int64_t{count};
 }
 
 /// Moves present samples together. Between two of them stands one edge with the

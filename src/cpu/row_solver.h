@@ -30,6 +30,8 @@ class RowSolver {
   [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
 
  private:
+  template <class Lams>
+  void solve_scaled(const Lams& lams, bool weighted, std::int32_t count) noexcept;
   std::int32_t drop_missing(const RowProblem& row) noexcept;
   void restore_missing(const RowProblem& row, std::int32_t present) noexcept;
   void fill_nan(std::int32_t n) noexcept;
