@@ -2,7 +2,9 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "step/prefix_sums.h"
@@ -144,6 +146,41 @@ TEST_F(CudaStep, TautStringGivesTheHostsBitsInFloat64) {
 
 TEST_F(CudaStep, TautStringGivesTheHostsBitsInFloat32) {
   for (const double lam : {0.05, 0.75, 10.0}) expect_same_bits_on_both<float>(lam);
+}
+
+template <class T>
+constexpr void sum_up(const T* values, std::int32_t n, detail::CompensatedSums<T> sums) {
+  sums.start();
+  for (std::int32_t i = 0; i < n; ++i) sums.append(i, values[i]);
+}
+
+template <class T>
+__global__ void sum_up_on_device(const T* values, std::int32_t n, detail::CompensatedSums<T> sums) {
+  sum_up(values, n, sums);
+}
+
+TEST_F(CudaStep, CompensatedSumsKeepTheHostsErrorTerms) {
+  constexpr std::int32_t kCount = 5000;
+  Random random(base_seed());
+  std::vector<double> values(kCount);
+  for (double& value : values) {
+    value = std::ldexp(std::uniform_real_distribution<double>()(random),
+                       static_cast<int>(random() % 90));
+  }
+  std::vector<double> total(kCount + 1), error(kCount + 1), rest(kCount + 1);
+  sum_up(values.data(), kCount,
+         detail::CompensatedSums<double>{total.data(), error.data(), rest.data()});
+
+  DeviceArray<double> d_values(kCount), d_total(kCount + 1), d_error(kCount + 1),
+      d_rest(kCount + 1);
+  d_values.upload(values);
+  sum_up_on_device<<<1, 1>>>(
+      d_values.data(), kCount,
+      detail::CompensatedSums<double>{d_total.data(), d_error.data(), d_rest.data()});
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(d_total.download(), total);
+  EXPECT_EQ(d_error.download(), error);
+  EXPECT_EQ(d_rest.download(), rest);
 }
 
 template <class Small>
