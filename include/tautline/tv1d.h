@@ -63,8 +63,8 @@ struct Problem1d {
 /// and strides). `partition`, if not empty, has row_count * partition_words
 /// elements.
 ///
-/// A row whose lam is 0 everywhere is copied bit for bit. A row with a
-/// non-finite sample, or with every sample missing, comes out NaN with a
+/// A row whose lam is 0 everywhere is copied bit for bit (its missing samples get
+/// the bits of their left neighbour). Otherwise a row with a non-finite sample, or with every sample missing, comes out NaN with a
 /// partition of one segment; the other rows are exact. lam = infinity gives the
 /// (weighted) mean.
 ///
