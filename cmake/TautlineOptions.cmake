@@ -13,6 +13,6 @@ target_compile_options(tautline_options INTERFACE
 if(TAUTLINE_SANITIZE)
   target_compile_options(tautline_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TAUTLINE_SANITIZE} -fno-sanitize-recover=all
-      -fno-omit-frame-pointer -g>)
+      -fno-omit-frame-pointer -g1>)
   target_link_options(tautline_options INTERFACE -fsanitize=${TAUTLINE_SANITIZE})
 endif()
