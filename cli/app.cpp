@@ -15,6 +15,7 @@
 #include "errors.h"
 #include "output.h"
 #include "progress.h"
+#include "report.h"
 #include "tautline/version.h"
 #include "text.h"
 
@@ -44,6 +45,24 @@ ExitCode tell_wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
   return ExitCode::usage;
 }
 
+/// For the program that reads standard output; if it is gone, there is nobody to tell.
+void tell_as_json(const std::string& command, const std::string& error) {
+  try {
+    write_stdout(json_text({{"command", command}, {"error", error}}));
+  } catch (const Failure&) {
+    return;
+  }
+}
+
+ExitCode run_command(const CLI::App& command, const Action& action) {
+  try {
+    return action();
+  } catch (const Failure& failure) {
+    if (command.count("--json") > 0) tell_as_json(command.get_name(), failure.what());
+    throw;
+  }
+}
+
 ExitCode parse_and_run(int argc, const char* const* argv) {
   CLI::App app("Exact total variation smoothing and sharpening of images and signals.", "tautline");
   app.set_version_flag("--version", std::string("tautline ") + capabilities().version,
@@ -66,7 +85,7 @@ ExitCode parse_and_run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return tell_wrong_usage(app, error);
   }
-  return chosen();
+  return run_command(*app.get_subcommands().front(), chosen);
 }
 
 }  // namespace
@@ -75,6 +94,7 @@ ExitCode run(int argc, const char* const* argv) noexcept {
   try {
     occupy_standard_streams();
     std::signal(SIGPIPE, SIG_IGN);  // a pipe that closes is a failed write like others
+    std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow any further
     return parse_and_run(argc, argv);
   } catch (const Failure& failure) {
     print_error(failure.what());

@@ -90,12 +90,18 @@ class Cells {
   bool at_end_ = false;
 };
 
+/// What begins as a number does but is none is a mistake, not a word.
+bool is_word(std::string_view cell) {
+  constexpr std::string_view number_begins = "0123456789+-.";
+  return !cell.empty() && number_begins.find(cell[0]) == std::string_view::npos;
+}
+
 bool is_header(std::string_view line, char delimiter) {
   Cells cells(line, delimiter);
   bool has_word = false;
   while (const auto cell = cells.next()) {
     if (parse_number(*cell)) return false;
-    has_word = has_word || !cell->empty();
+    has_word = has_word || is_word(*cell);
   }
   return has_word;
 }
@@ -172,6 +178,7 @@ std::string format_csv(const SampleArray& samples, const CsvStyle& style) {
   const std::vector<std::int64_t> strides = samples.strides();
   const std::int64_t rows = ndim > 0 ? samples.shape[0] : 1;
   const std::int64_t columns = ndim > 1 ? samples.shape[1] : 1;
+  if (columns == 0) throw FormatError("a table has at least one column");
   fmt::memory_buffer text;
   if (!style.header.empty()) fmt::format_to(std::back_inserter(text), "{}\n", style.header);
   for (std::int64_t r = 0; r < rows; ++r) {

@@ -20,12 +20,14 @@ struct CsvTable {
   CsvStyle style;
 };
 
-/// The first line is a header if none of its cells is a number. Lines that
-/// start with # are skipped. Throws FormatError that names line and column.
+/// The first line is a header if none of its cells is a number and one does not
+/// even begin like a number. Lines that start with # are skipped. Throws FormatError that names
+/// line and column.
 [[nodiscard]] CsvTable parse_csv(std::string_view text);
 
 /// Writes an array of up to two dimensions (one: a column), each number in the
-/// fewest digits that give it back. Throws FormatError for more dimensions.
+/// fewest digits that give it back. Throws FormatError for more dimensions and for no
+/// columns.
 [[nodiscard]] std::string format_csv(const SampleArray& samples, const CsvStyle& style);
 
 }  // namespace tautline::cli

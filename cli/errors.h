@@ -1,6 +1,8 @@
 // The two exceptions of the command. Neither leaves run() in app.h.
 #pragma once
 
+#include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -17,6 +19,13 @@ class Failure : public std::runtime_error {
  private:
   ExitCode code_;
 };
+
+/// What ended the work on one file, `name`, as a Failure that tells it.
+[[nodiscard]] inline Failure failure_of(const std::exception& error, const std::string& name) {
+  if (const auto* const failure = dynamic_cast<const Failure*>(&error)) return *failure;
+  const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return {ExitCode::unexpected, name + ": " + (no_memory ? "not enough memory" : error.what())};
+}
 
 /// Bytes that are not what they should be. The one who read them knows the name
 /// of the file and turns this into a Failure that tells it.

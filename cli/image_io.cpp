@@ -46,6 +46,9 @@ constexpr std::array<std::string_view, 4> kLoaders = {
     "VipsForeignLoadPngBuffer", "VipsForeignLoadJpegBuffer", "VipsForeignLoadTiffBuffer",
     "VipsForeignLoadWebpBuffer"};
 
+/// Values (pixels times bands) of one image; they take 8 GiB in memory.
+constexpr std::int64_t kMostValues = std::int64_t{1} << 31;
+
 void drop_message(const char* /*domain*/, GLogLevelFlags /*level*/, const char* /*message*/,
                   void* /*data*/) {}
 
@@ -58,6 +61,12 @@ std::string take_error(const vips::VError& error) {
   std::string message = first_line(error.what());
   vips_error_clear();
   return message.empty() ? "unknown error of libvips" : message;
+}
+
+/// A worker thread of libvips may fail without any call saying so: what it left
+/// in the error buffer counts.
+void check_no_error_was_left() {
+  if (*vips_error_buffer() != '\0') throw vips::VError();
 }
 
 bool is_known_colour(const VImage& image) {
@@ -82,6 +91,14 @@ int bits_of(const VImage& image) {
       throw FormatError(fmt::format("{} pixels are not supported (8 and 16 bit and float are)",
                                     vips_enum_nick(VIPS_TYPE_BAND_FORMAT, image.format())));
   }
+}
+
+void check_size(const VImage& image) {
+  const std::int64_t count = std::int64_t{image.width()} * image.height() * image.bands();
+  if (count <= kMostValues) return;
+  throw FormatError(
+      fmt::format("the image has {} x {} pixels of {} bands; at most {} values are supported",
+                  image.width(), image.height(), image.bands(), kMostValues));
 }
 
 void check_colour(const VImage& image) {
@@ -121,6 +138,7 @@ template <class Stored>
 std::vector<float> to_float(const VImage& image) {
   std::size_t size = 0;
   const std::unique_ptr<void, FreeWithGlib> memory(image.write_to_memory(&size));
+  check_no_error_was_left();
   const auto* const values = static_cast<const Stored*>(memory.get());
   return std::vector<float>(values, values + size / sizeof(Stored));
 }
@@ -134,9 +152,7 @@ std::vector<float> pixels_of(const VImage& image) {
 }
 
 VImage open_image(std::span<const std::byte> bytes) {
-  const char* const loader = vips_foreign_find_load_buffer(bytes.data(), bytes.size());
-  vips_error_clear();  // not being an image at all is told in our own words
-  if (loader == nullptr || std::find(kLoaders.begin(), kLoaders.end(), loader) == kLoaders.end()) {
+  if (!is_image(bytes)) {
     throw FormatError(fmt::format("it is damaged, or not an image of a known format ({})",
                                   names_of(image_formats())));
   }
@@ -148,12 +164,16 @@ VImage open_image(std::span<const std::byte> bytes) {
 
 VImage turn_upright(const VImage& image) {
   if (vips_image_get_orientation(image.get_image()) <= 1) return image;
-  return image.copy_memory().autorot();  // turning needs pixels in any order
+  const VImage complete = image.copy_memory();  // turning needs pixels in any order
+  check_no_error_was_left();
+  return complete.autorot();
 }
 
 Image decode(std::span<const std::byte> bytes, Notes& notes) {
   const VImage opened = open_image(bytes);
   check_colour(opened);
+  check_size(opened);
+  vips_error_clear();  // from here on, every error is one of the pixels
   const int pages = vips_image_get_n_pages(opened.get_image());
   if (pages > 1) notes.push_back(fmt::format("only the first of {} pages is used", pages));
   const VImage upright = turn_upright(opened);
@@ -212,6 +232,8 @@ VImage wrap(const Image& image, int bits, std::vector<std::byte>& pixels) {
                                   ->set("xres", image.header->x_resolution)
                                   ->set("yres", image.header->y_resolution));
   copy_fields(image.header->fields, dressed);
+  // The EXIF block still tells how the camera was held, but the pixels are upright.
+  if (vips_image_get_orientation(dressed.get_image()) > 1) dressed.set(VIPS_META_ORIENTATION, 1);
   return dressed;
 }
 
@@ -264,7 +286,8 @@ ImageLibrary::ImageLibrary() {
                   "libvips does not start: " + first_line(vips_error_buffer()));
   }
   vips_block_untrusted_set(1);
-  vips_cache_set_max(0);  // every image passes by once
+  vips_cache_set_max(0);    // every image passes by once
+  vips_concurrency_set(1);  // decoders lose errors between their threads
 }
 
 ImageLibrary::~ImageLibrary() {
@@ -276,8 +299,13 @@ float Image::full_scale() const noexcept {
   return bits == 16 ? 65535.0F : 255.0F;
 }
 
-Image load_image(const std::string& path, Notes& notes) {
-  const std::vector<std::byte> bytes = read_input(path);
+bool is_image(std::span<const std::byte> bytes) {
+  const char* const loader = vips_foreign_find_load_buffer(bytes.data(), bytes.size());
+  vips_error_clear();  // not being an image at all is told in our own words
+  return loader != nullptr && std::find(kLoaders.begin(), kLoaders.end(), loader) != kLoaders.end();
+}
+
+Image decode_image(std::span<const std::byte> bytes, const std::string& path, Notes& notes) {
   const auto fail = [&](const std::string& why) {
     return Failure(ExitCode::input, fmt::format("cannot read {}: {}", input_name(path), why));
   };
@@ -288,6 +316,10 @@ Image load_image(const std::string& path, Notes& notes) {
   } catch (const vips::VError& error) {
     throw fail(fmt::format("the image is damaged or truncated ({})", take_error(error)));
   }
+}
+
+Image load_image(const std::string& path, Notes& notes) {
+  return decode_image(read_input(path), path, notes);
 }
 
 std::vector<std::byte> encode_image(const Image& image, const FileFormat& format, int quality,

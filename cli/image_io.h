@@ -49,8 +49,15 @@ struct Image {
 
 using Notes = std::vector<std::string>;
 
-/// Reads a file ("-": standard input) and turns it upright. Adds to `notes`
-/// what a person should know. Throws Failure.
+/// Whether the bytes begin as an image of a known format does.
+[[nodiscard]] bool is_image(std::span<const std::byte> bytes);
+
+/// Reads the bytes of the file `path` and turns the image upright. Adds to
+/// `notes` what a person should know. Throws Failure.
+[[nodiscard]] Image decode_image(std::span<const std::byte> bytes, const std::string& path,
+                                 Notes& notes);
+
+/// The same from a file ("-": standard input).
 [[nodiscard]] Image load_image(const std::string& path, Notes& notes);
 
 /// The bytes of an image file. `quality` (1 to 100) is for JPEG and WebP, where

@@ -28,30 +28,51 @@ bool is_same(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, ignored);
 }
 
-bool is_image(const fs::directory_entry& entry) {
+bool is_subfolder(const fs::directory_entry& entry) {
   std::error_code ignored;
-  return format_of_path(image_formats(), entry.path()) != nullptr && !entry.is_directory(ignored);
+  return entry.symlink_status(ignored).type() == fs::file_type::directory;
 }
 
-/// Images below `folder`, relative to it. `skipped` is not entered: results
-/// that lie inside the input folder are not inputs the next time.
-std::vector<fs::path> find_images(const fs::path& folder, const fs::path& skipped, bool recursive) {
-  std::vector<fs::path> images;
-  try {
-    for (auto at = fs::recursive_directory_iterator(folder);
-         at != fs::recursive_directory_iterator(); ++at) {
-      if (at->is_directory() && (!recursive || is_same(at->path(), skipped))) {
-        at.disable_recursion_pending();
-      }
-      if (is_image(*at)) images.push_back(at->path().lexically_relative(folder));
+/// By its name; pipes and devices are none. What cannot be looked at, such as a
+/// link to nowhere, is told when it is opened.
+bool is_image_file(const fs::directory_entry& entry) {
+  if (format_of_path(image_formats(), entry.path()) == nullptr) return false;
+  std::error_code ignored;
+  const fs::file_type type = entry.status(ignored).type();
+  return type == fs::file_type::regular || type == fs::file_type::not_found ||
+         type == fs::file_type::none;
+}
+
+/// An image below a folder, relative to it; or a folder and why it cannot be read.
+struct Found {
+  fs::path path;
+  std::string error;
+};
+
+/// `skipped` is not entered: results that lie inside the input folder are not
+/// inputs the next time.
+std::vector<Found> find_images(const fs::path& top, const fs::path& skipped, bool recursive) {
+  std::vector<Found> found;
+  std::vector<fs::path> folders = {top};
+  while (!folders.empty()) {
+    const fs::path folder = std::move(folders.back());
+    folders.pop_back();
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+         at.increment(error)) {
+      if (is_image_file(*at)) found.push_back({at->path().lexically_relative(top), ""});
+      const bool is_entered = recursive && is_subfolder(*at) && !is_same(at->path(), skipped);
+      if (is_entered) folders.push_back(at->path());
     }
-  } catch (const fs::filesystem_error& error) {
-    const fs::path& where = error.path1().empty() ? folder : error.path1();
-    throw Failure(ExitCode::input, fmt::format("cannot read '{}': {}", printable(where.string()),
-                                               error.code().message()));
+    if (!error) continue;
+    const std::string message =
+        fmt::format("cannot read '{}': {}", printable(folder.string()), error.message());
+    if (folder == top) throw Failure(ExitCode::input, message);
+    found.push_back({folder.lexically_relative(top), message});
   }
-  std::sort(images.begin(), images.end());
-  return images;
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.path < b.path; });
+  return found;
 }
 
 /// The name of a result below a folder.
@@ -69,15 +90,25 @@ ImageJobs folder_jobs(const fs::path& input, const OutputOptions& output, bool r
     throw Failure(ExitCode::usage, "a folder cannot be written to standard output");
   }
   const fs::path target(output.path);
-  if (fs::exists(target) && !is_folder(target)) {
+  std::error_code error;
+  const bool exists = fs::exists(target, error);
+  if (error) {
+    throw Failure(ExitCode::output,
+                  fmt::format("cannot write to {}: {}", printable(output.path), error.message()));
+  }
+  if (exists && !is_folder(target)) {
     throw Failure(ExitCode::output,
                   fmt::format("'{}' is not a folder, but the input is", printable(output.path)));
   }
   ImageJobs result{.is_folder = true, .jobs = {}};
   std::set<fs::path> taken;
-  for (const fs::path& image : find_images(input, target, recursive)) {
-    const fs::path name = mirrored(image, output.format);
-    ImageJob job{(input / image).string(), (target / name).string(), nullptr, ""};
+  for (const Found& found : find_images(input, target, recursive)) {
+    const fs::path name = found.error.empty() ? mirrored(found.path, output.format) : found.path;
+    ImageJob job{(input / found.path).string(), (target / name).string(), nullptr, found.error};
+    if (!job.error.empty()) {
+      result.jobs.push_back(std::move(job));
+      continue;
+    }
     job.format = &format_for(job.output, output);
     if (!taken.insert(name).second) {
       job.error = fmt::format("'{}' is the output of another file already", printable(job.output));

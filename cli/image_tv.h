@@ -1,5 +1,6 @@
 // Total variation of images: the bridge from pixels to the library's 1D calls.
-// Alpha is never touched, and every colour band is a picture of its own.
+// Alpha is never touched, and every colour band is a picture of its own, in which
+// pixels count by their alpha: invisible ones are missing samples.
 #pragma once
 
 #include "image_io.h"
@@ -18,7 +19,7 @@ struct ImageTask {
 };
 
 /// Works in place: along rows, along columns, or along rows and then along the
-/// columns of what came out.
+/// columns of what came out. A line that is transparent all along is kept.
 void apply(const ImageTask& task, Image& image, Executor& executor);
 
 /// The sum of the absolute differences of neighbours along an axis, in units
@@ -26,7 +27,7 @@ void apply(const ImageTask& task, Image& image, Executor& executor);
 [[nodiscard]] double total_variation(const Image& image, Axis axis, Executor& executor);
 
 /// The smallest lam (in units of the full scale) from which on every row or
-/// column comes out constant.
+/// column comes out constant (but for those that are transparent all along).
 [[nodiscard]] double largest_lam_max(const Image& image, Axis axis, Executor& executor);
 
 /// How many pairs of neighbours an axis has.

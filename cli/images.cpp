@@ -79,14 +79,11 @@ class ImageBatch {
       } else {
         convert(job, result);
       }
-    } catch (const Failure& failure) {
+    } catch (const std::exception& error) {
+      const Failure failure = failure_of(error, input_name(job.input));
       result.outcome = Outcome::failed;
       result.code = failure.code();
       result.error = failure.what();
-    } catch (const std::exception& error) {
-      result.outcome = Outcome::failed;
-      result.code = ExitCode::unexpected;
-      result.error = fmt::format("{}: {}", input_name(job.input), error.what());
     }
     result.seconds = watch.seconds();
     return result;

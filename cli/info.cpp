@@ -1,13 +1,17 @@
 // tautline info: what this build can do, and what is in a file.
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "commands.h"
 #include "errors.h"
 #include "image_io.h"
 #include "image_tv.h"
+#include "input.h"
+#include "npy.h"
 #include "report.h"
 #include "signal_io.h"
 #include "tautline/error.h"
@@ -43,9 +47,9 @@ Json mean_difference(const Image& image, Axis axis, Executor& executor) {
   return pairs > 0 ? Json(total_variation(image, axis, executor) / pairs) : Json(nullptr);
 }
 
-Json image_info(const std::string& path, Executor& executor) {
+Json image_info(const std::string& path, std::span<const std::byte> bytes, Executor& executor) {
   Notes notes;
-  const Image image = load_image(path, notes);
+  const Image image = decode_image(bytes, path, notes);
   // Alpha is left out of the range, as it is left out of everything else.
   float lowest = image.pixels.front();
   float highest = lowest;
@@ -72,6 +76,7 @@ Json image_info(const std::string& path, Executor& executor) {
 
 /// The largest lam_max of all signals in the file; nothing where there is none.
 std::optional<double> signal_lam_max(const Signal& signal, int dim, Executor& executor) {
+  if (signal.samples.count() == 0) return std::nullopt;
   const ConstView samples = view_of(signal.samples);
   std::vector<double> values(static_cast<std::size_t>(row_count(samples, dim)));
   SampleArray shape_of_out;
@@ -94,8 +99,8 @@ std::optional<double> signal_lam_max(const Signal& signal, int dim, Executor& ex
   return largest;
 }
 
-Json signal_info(const std::string& path, Executor& executor) {
-  const Signal signal = load_signal(path);
+Json signal_info(const std::string& path, std::span<const std::byte> bytes, Executor& executor) {
+  const Signal signal = decode_signal(bytes, path);
   const int dim = signal.default_dim();
   std::optional<double> lowest;
   std::optional<double> highest;
@@ -118,16 +123,24 @@ Json signal_info(const std::string& path, Executor& executor) {
           {"lam_max", number(signal_lam_max(signal, dim, executor))}};
 }
 
+/// The name of a file tells it; a pipe has none, so its bytes do.
+bool is_signal(const std::string& path, std::span<const std::byte> bytes) {
+  if (path == kStandardStream) return has_npy_magic(bytes) || !is_image(bytes);
+  return format_of_path(signal_formats(), path) != nullptr;
+}
+
 Json file_info(const std::string& path, Executor& executor) {
-  const bool is_signal = format_of_path(signal_formats(), path) != nullptr;
-  return is_signal ? signal_info(path, executor) : image_info(path, executor);
+  const std::vector<std::byte> bytes = read_input(path);
+  return is_signal(path, bytes) ? signal_info(path, bytes, executor)
+                                : image_info(path, bytes, executor);
 }
 
 /// file_info, or what went wrong: one bad file must not hide the others.
 Json file_info_or_error(const std::string& path, Executor& executor, ExitCode& result) {
   try {
     return file_info(path, executor);
-  } catch (const Failure& failure) {
+  } catch (const std::exception& error) {
+    const Failure failure = failure_of(error, input_name(path));
     print_error(failure.what());
     result = failure.code();
     return {{"file", path}, {"error", failure.what()}};

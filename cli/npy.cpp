@@ -27,10 +27,6 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;  // of the data in files that NumPy writes
 constexpr bool kNativeBigEndian = std::endian::native == std::endian::big;
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// What the header says.
 struct Header {
   std::string descr;

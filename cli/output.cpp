@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <random>
 #include <system_error>
 
 #include "errors.h"
@@ -58,12 +58,12 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// The temporary file that exists right now, for the signal handler, which may
-/// only look at plain memory. Empty: none.
-std::array<char, PATH_MAX> pending_file = {};
+/// The temporary file that exists right now, for the signal handler. Null: none.
+std::atomic<const char*> pending_file = nullptr;
+static_assert(std::atomic<const char*>::is_always_lock_free, "a signal handler reads it");
 
 extern "C" void remove_pending_file(int signal_number) {
-  if (pending_file[0] != '\0') unlink(pending_file.data());
+  if (const char* const path = pending_file) unlink(path);
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
@@ -78,14 +78,15 @@ void remove_pending_file_when_interrupted() {
 /// A file in `folder` with a name of its own, removed unless it is moved away.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const fs::path& folder) : path_(unused_path(folder)), file_(create()) {
+  explicit TemporaryFile(const fs::path& folder) : file_(create(folder)) {
     if (!file_.is_open()) fail_folder(folder, errno);
+    pending_file = path_.c_str();
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
     if (!moved_) unlink(path_.c_str());
-    pending_file[0] = '\0';
+    pending_file = nullptr;
   }
 
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
@@ -100,20 +101,18 @@ class TemporaryFile {
   }
 
  private:
-  static fs::path unused_path(const fs::path& folder) {
-    static int counter = 0;
-    return folder / fmt::format(".tautline-{}-{}.tmp", getpid(), counter++);
-  }
-
-  FileDescriptor create() {
+  /// Sets path_. A name that is taken belongs to somebody else: another is tried.
+  FileDescriptor create(const fs::path& folder) {
     static const bool handler_is_set = (remove_pending_file_when_interrupted(), true);
     static_cast<void>(handler_is_set);
-    if (path_.native().size() >= pending_file.size()) {
-      errno = ENAMETOOLONG;
-      return FileDescriptor(-1);
+    std::random_device random;
+    int file = -1;
+    for (int attempt = 0; file < 0 && attempt < kMostAttempts; ++attempt) {
+      path_ = folder / fmt::format(".tautline-{:08x}{:08x}.tmp", random(), random());
+      file = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (file < 0 && errno != EEXIST) break;
     }
-    std::memcpy(pending_file.data(), path_.c_str(), path_.native().size() + 1);
-    return FileDescriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    return FileDescriptor(file);
   }
 
   bool rename_to_free_name(const fs::path& target) {
@@ -132,7 +131,9 @@ class TemporaryFile {
     return std::rename(path_.c_str(), target.c_str()) == 0;
   }
 
-  fs::path path_;
+  static constexpr int kMostAttempts = 100;
+
+  fs::path path_;  // stands before file_, whose making sets it
   FileDescriptor file_;
   bool moved_ = false;
 };

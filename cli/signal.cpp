@@ -160,6 +160,11 @@ ExitCode run_signal(const SignalOptions& options) {
   if (options.segments && options.mode != Mode::smooth) {
     throw Failure(ExitCode::usage, "--segments: only a smoothed signal has segments");
   }
+  const FileFormat* const npy = format_of_name(signal_formats(), "npy");
+  if (options.segments && (options.output.format == npy ||
+                           format_of_path(signal_formats(), options.output.path) == npy)) {
+    throw Failure(ExitCode::usage, "--segments: a list of segments does not go into npy");
+  }
   if (!options.segments && options.output.path != kStandardStream) {
     // Told before the work: a name that fits no format.
     static_cast<void>(output_format(signal_formats(), options.output.path, options.output.format,

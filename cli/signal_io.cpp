@@ -27,10 +27,6 @@ Failure unreadable(const std::string& path, const std::string& why) {
   return {ExitCode::input, fmt::format("cannot read {}: {}", input_name(path), why)};
 }
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// Where a sample stands, in the words of its file.
 std::string place_of(const Signal& signal, std::int64_t offset) {
   return "index " + tuple_text(index_of(signal.samples, offset));
@@ -118,7 +114,10 @@ const FileFormat& Signal::format() const {
 }
 
 Signal load_signal(const std::string& path) {
-  const std::vector<std::byte> bytes = read_input(path);
+  return decode_signal(read_input(path), path);
+}
+
+Signal decode_signal(std::span<const std::byte> bytes, const std::string& path) {
   try {
     Signal signal = decode(bytes, path);
     count_missing(signal);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,10 @@ struct Signal {
   [[nodiscard]] int default_dim() const noexcept { return csv ? 0 : -1; }
 };
 
-/// Reads a file ("-": standard input). Throws Failure; also for infinite samples.
+/// Reads the bytes of the file `path`. Throws Failure; also for infinite samples.
+[[nodiscard]] Signal decode_signal(std::span<const std::byte> bytes, const std::string& path);
+
+/// The same from a file ("-": standard input).
 [[nodiscard]] Signal load_signal(const std::string& path);
 
 /// The bytes of a signal file. Throws Failure where the format cannot hold it.

@@ -1,14 +1,17 @@
 // Small helpers for text that people type and read.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace tautline::cli {
 
 /// The number that `text` spells from its first to its last character; inf and
-/// nan are numbers. Nothing for anything else ("0.1x", "", " 1", "1e999").
+/// nan are numbers, and what is too small for a double is 0. Nothing for anything
+/// else ("0.1x", "", " 1", "1e999").
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
 
 /// The same for a whole number that fits an int.
@@ -22,5 +25,9 @@ namespace tautline::cli {
 [[nodiscard]] std::string excerpt(std::string_view text);
 
 [[nodiscard]] std::string lower_case(std::string text);
+
+[[nodiscard]] inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 }  // namespace tautline::cli

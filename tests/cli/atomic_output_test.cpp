@@ -1,12 +1,15 @@
 // Files appear complete or not at all, and are replaced only on request.
 #include <sys/stat.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "errors.h"
 #include "output.h"
 #include "support/arrays.h"
 #include "support/temp_folder.h"
+#include "support/unprivileged.h"
 
 namespace tautline::cli::test {
 namespace {
@@ -14,7 +17,7 @@ namespace {
 class AtomicOutput : public TempFolder {
  protected:
   /// The message of the Failure, "" where there is none.
-  std::string error_of_writing(const std::string& name, Overwrite overwrite) const {
+  [[nodiscard]] std::string error_of_writing(const std::string& name, Overwrite overwrite) const {
     try {
       write_file(path(name), bytes_of("new"), overwrite);
     } catch (const Failure& failure) {
@@ -97,11 +100,31 @@ TEST_F(AtomicOutput, names_a_folder_that_is_a_file) {
 }
 
 TEST_F(AtomicOutput, names_a_read_only_folder) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may write to any folder";
-  ASSERT_EQ(chmod(folder_.c_str(), 0500), 0);
-  EXPECT_EQ(error_of_writing("a", Overwrite::no),
-            "cannot write to " + folder_.string() + ": Permission denied");
+  ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
+  const auto write_as_nobody = [&] {
+    give_up_root();
+    std::fputs(error_of_writing("a", Overwrite::no).c_str(), stderr);
+    std::exit(0);
+  };
+  EXPECT_EXIT(write_as_nobody(), ::testing::ExitedWithCode(0),
+              "cannot write to " + folder_.string() + ": Permission denied");
   ASSERT_EQ(chmod(folder_.c_str(), 0700), 0);
+}
+
+TEST_F(AtomicOutput, foreign_temporary_files_are_no_obstacle) {
+  const auto name = [](int i) {
+    return ".tautline-" + std::to_string(getpid()) + "-" + std::to_string(i) + ".tmp";
+  };
+  for (int i = 0; i < 100; ++i) write(name(i), "theirs");
+  EXPECT_EQ(error_of_writing("a", Overwrite::no), "");
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(read(name(i)), "theirs");
+}
+
+TEST_F(AtomicOutput, a_new_file_has_the_permissions_that_umask_leaves) {
+  const mode_t old = umask(0027);
+  EXPECT_EQ(error_of_writing("a", Overwrite::no), "");
+  umask(old);
+  EXPECT_EQ(std::filesystem::status(path("a")).permissions(), std::filesystem::perms(0640));
 }
 
 TEST_F(AtomicOutput, makes_folders_with_their_parents) {

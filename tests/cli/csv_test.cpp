@@ -58,6 +58,19 @@ TEST(ParseCsv, does_not_take_a_typo_in_the_first_row_for_a_header) {
   EXPECT_EQ(error_of("1,2x,3\n4,5,6\n"), "line 1, column 2: '2x' is not a number");
 }
 
+TEST(ParseCsv, does_not_take_a_first_row_of_typos_for_a_header) {
+  EXPECT_EQ(error_of("1.5x\n2\n"), "line 1, column 1: '1.5x' is not a number");
+  EXPECT_EQ(error_of("-1_0,.5.\n2,3\n"), "line 1, column 1: '-1_0' is not a number");
+}
+
+TEST(ParseCsv, keeps_a_header_with_a_word_that_begins_with_a_digit) {
+  EXPECT_EQ(parse_csv("time,2nd\n1,2\n").style.header, "time,2nd");
+}
+
+TEST(ParseCsv, reads_what_is_too_small_as_zero) {
+  EXPECT_EQ(values_of(parse_csv("1e-400\n2\n").samples), (Values{0, 2}));
+}
+
 TEST(ParseCsv, skips_comments) {
   EXPECT_EQ(values_of(parse_csv("# made by hand\n1\n  # more\n2\n").samples), (Values{1, 2}));
 }
@@ -123,6 +136,12 @@ TEST(FormatCsv, follows_the_order_of_elements) {
   SampleArray array = parse_csv("1,2\n3,4\n").samples;
   array.fortran_order = true;
   EXPECT_EQ(format_csv(array, {}), "1,3\n2,4\n");
+}
+
+TEST(FormatCsv, refuses_rows_without_columns_at_once) {
+  SampleArray array;
+  array.shape = {std::int64_t{1} << 60, 0};
+  EXPECT_THROW(static_cast<void>(format_csv(array, {})), FormatError);
 }
 
 TEST(FormatCsv, refuses_three_dimensions) {

@@ -1,5 +1,6 @@
 // smooth on whole folders, end to end.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -55,6 +56,45 @@ TEST_F(Folder, with_one_bad_file_is_exit_code_5_and_the_others_are_written) {
   EXPECT_TRUE(exists("out/c.png"));
   EXPECT_TRUE(contains(result.err, "cannot read '" + path("in/bad.png") + "'")) << result.err;
   EXPECT_TRUE(contains(result.out, "2 done, 1 failed, 0 skipped")) << result.out;
+}
+
+TEST_F(Folder, ignores_pipes_with_the_name_of_an_image) {
+  add_image("in/a.png");
+  ASSERT_EQ(mkfifo(path("in/b.png").c_str(), 0600), 0);
+  const ProgramResult result =
+      run_shell("timeout 20 \"$TAUTLINE\" smooth " + path("in") + " " + path("out"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "1 done, 0 failed, 0 skipped")) << result.out;
+}
+
+TEST_F(Folder, an_unreadable_folder_inside_fails_alone) {
+  add_image("in/a.png");
+  std::filesystem::create_directory(path("in/closed"));
+  add_image("in/sub/b.png");
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  ASSERT_EQ(chmod(path("in/closed").c_str(), 0), 0);
+  const ProgramResult result = run_unprivileged({"smooth", "-r", path("in"), path("out")});
+  ASSERT_EQ(chmod(path("in/closed").c_str(), 0700), 0);
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_EQ(result.err,
+            "tautline: error: cannot read '" + path("in/closed") + "': Permission denied\n");
+  EXPECT_TRUE(exists("out/a.png"));
+  EXPECT_TRUE(exists("out/sub/b.png"));
+}
+
+TEST_F(Folder, a_link_to_nowhere_fails_alone) {
+  add_image("in/a.png");
+  std::filesystem::create_symlink("nowhere", path("in/b.png"));
+  std::filesystem::create_symlink("c", path("in/c"));  // to itself
+  EXPECT_EQ(run({"-r"}).exit_code, 5);
+  EXPECT_TRUE(exists("out/a.png"));
+}
+
+TEST_F(Folder, an_output_that_cannot_be_looked_at_is_exit_code_4) {
+  add_image("in/a.png");
+  const ProgramResult result = run_program({"smooth", path("in"), path(std::string(300, 'x'))});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_TRUE(contains(result.err, "File name too long")) << result.err;
 }
 
 TEST_F(Folder, skips_outputs_that_exist) {
@@ -144,6 +184,12 @@ TEST_F(Folder, json_lists_every_file_and_a_summary) {
   EXPECT_EQ(json["files"][1]["status"], "failed");
   EXPECT_EQ(json["summary"]["done"], 1);
   EXPECT_EQ(json["summary"]["failed"], 1);
+}
+
+TEST_F(Folder, json_tells_that_there_are_no_images) {
+  const auto json = nlohmann::json::parse(run({"--json"}).out);
+  EXPECT_EQ(json["command"], "smooth");
+  EXPECT_TRUE(contains(json["error"], "there are no images"));
 }
 
 TEST_F(Folder, draws_no_bar_where_nobody_looks) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "errors.h"
 #include "support/arrays.h"
 #include "support/program.h"
 #include "support/temp_folder.h"
@@ -68,6 +69,31 @@ TEST_F(Info, leaves_missing_samples_out) {
   EXPECT_EQ(json["missing"], 1);
   EXPECT_EQ(json["range"], nlohmann::json({0.0, 4.0}));
   EXPECT_EQ(json["lam_max"], 2);
+}
+
+TEST_F(Info, tells_about_an_array_without_elements) {
+  write("a.npy", npy_file(npy_header("<f4", "(1152921504606846976, 0)"), ""));
+  EXPECT_TRUE(info("a.npy")["lam_max"].is_null());
+}
+
+TEST_F(Info, lam_max_leaves_invisible_colour_out) {
+  write_image({3, 1, 2, Depth::bits8, {0, 255, 0, 255, 255, 0}}, path("a.png"));
+  EXPECT_EQ(info("a.png")["lam_max_rows"], 0);
+}
+
+TEST_F(Info, finds_out_what_a_pipe_carries) {
+  write_image(make_image(4, 4, 1), path("a.png"));
+  const auto kind = [](const std::string& input) {
+    return nlohmann::json::parse(run_program({"info", "--json", "-"}, input).out)["files"][0];
+  };
+  EXPECT_EQ(kind(read("a.png"))["kind"], "image");
+  EXPECT_EQ(kind("1,2\n3,4\n")["shape"], nlohmann::json({2, 2}));
+  EXPECT_EQ(kind(npy_file(npy_header("<f4", "(1,)"), raw_bytes(std::vector<float>{7})))["dtype"],
+            "float32");
+}
+
+TEST(FailureOf, a_file_names_it_where_memory_ends) {
+  EXPECT_STREQ(failure_of(std::bad_alloc(), "'a.png'").what(), "'a.png': not enough memory");
 }
 
 TEST_F(Info, goes_on_after_a_bad_file_and_is_exit_code_3) {

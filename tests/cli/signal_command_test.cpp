@@ -225,6 +225,27 @@ TEST_F(SignalCommand, segments_as_json) {
       nlohmann::json({{"row", 0}, {"start", 2}, {"length", 2}, {"value", 2.0}, {"sign", -1}}));
 }
 
+TEST_F(SignalCommand, segments_do_not_go_into_npy) {
+  write("in.csv", "0\n4\n");
+  EXPECT_EQ(run("in.csv", "out.npy", {"--segments"}).exit_code, 2);
+  EXPECT_EQ(run("in.csv", "out.csv", {"--segments", "--format", "npy"}).exit_code, 2);
+  EXPECT_FALSE(exists("out.npy"));
+}
+
+TEST_F(SignalCommand, a_lam_too_small_for_a_double_is_zero) {
+  const ProgramResult result = run_program({"signal", "-", "--lam", "1e-400"}, "0\n4\n");
+  EXPECT_EQ(result.out, "0\n4\n") << result.err;
+}
+
+TEST_F(SignalCommand, json_tells_what_ends_it) {
+  const ProgramResult result = run("missing.csv", "out.csv", {"--json"});
+  EXPECT_EQ(result.exit_code, 3);
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["command"], "signal");
+  EXPECT_TRUE(contains(json["error"], "No such file"));
+  EXPECT_TRUE(contains(result.err, "No such file"));
+}
+
 TEST_F(SignalCommand, json_tells_about_the_signal) {
   write("in.csv", "0\n\n4\n");
   const auto json = nlohmann::json::parse(run("in.csv", "out.csv", {"--json"}).out);

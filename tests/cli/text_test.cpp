@@ -42,6 +42,20 @@ TEST(ParseNumber, refuses_what_no_double_holds) {
   EXPECT_FALSE(parse_number("1e999"));
 }
 
+TEST(ParseNumber, reads_what_is_too_small_as_zero) {
+  EXPECT_EQ(parse_number("1e-400"), 0.0);
+  EXPECT_EQ(parse_number("-12.5e-400"), 0.0);
+  EXPECT_EQ(parse_number("1e-99999999999999999999"), 0.0);
+  EXPECT_EQ(parse_number("0." + std::string(400, '0') + "1"), 0.0);
+}
+
+TEST(ParseNumber, refuses_what_is_too_large_whatever_its_exponent) {
+  EXPECT_FALSE(parse_number("1" + std::string(400, '0')));
+  EXPECT_FALSE(parse_number("1" + std::string(400, '0') + "e-10"));
+  EXPECT_FALSE(parse_number("0.001e+999"));
+  EXPECT_FALSE(parse_number("1e99999999999999999999"));
+}
+
 TEST(ParseInteger, refuses_fractions_and_overflow) {
   EXPECT_EQ(parse_integer("-3"), -3);
   EXPECT_FALSE(parse_integer("1.5"));

@@ -1,14 +1,15 @@
-// posix_spawn with the standard streams in unnamed temporary files: no pipe can
+// fork and exec with the standard streams in unnamed temporary files: no pipe can
 // fill up, and no thread is needed.
 #include "support/program.h"
 
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+
+#include "support/unprivileged.h"
 
 namespace tautline::cli::test {
 namespace {
@@ -35,8 +36,10 @@ std::string content_of(std::FILE* file) {
   return content;
 }
 
+enum class User { same, nobody };
+
 ProgramResult spawn(const std::string& program, const std::vector<std::string>& arguments,
-                    const std::string& input) {
+                    const std::string& input, User user = User::same) {
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -44,18 +47,19 @@ ProgramResult spawn(const std::string& program, const std::vector<std::string>& 
   const TempFile in = make_temp_file(input);
   const TempFile out = make_temp_file("");
   const TempFile err = make_temp_file("");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, fileno(in.get()), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, fileno(out.get()), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, fileno(err.get()), STDERR_FILENO);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(fileno(in.get()), STDIN_FILENO);
+    dup2(fileno(out.get()), STDOUT_FILENO);
+    dup2(fileno(err.get()), STDERR_FILENO);
+    if (user == User::nobody) give_up_root();
+    execv(program.c_str(), argv.data());
+    _exit(127);
+  }
 
   ProgramResult result;
   int status = 0;
-  if (error != 0 || waitpid(child, &status, 0) != child) return result;
+  if (child < 0 || waitpid(child, &status, 0) != child) return result;
   // As a shell says it: ended by signal number n is 128 + n.
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = content_of(out.get());
@@ -67,6 +71,10 @@ ProgramResult spawn(const std::string& program, const std::vector<std::string>& 
 
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input) {
   return spawn(TAUTLINE_PROGRAM, arguments, input);
+}
+
+ProgramResult run_unprivileged(const std::vector<std::string>& arguments) {
+  return spawn(TAUTLINE_PROGRAM, arguments, "", User::nobody);
 }
 
 ProgramResult run_shell(const std::string& line) {

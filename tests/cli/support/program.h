@@ -16,6 +16,9 @@ struct ProgramResult {
 [[nodiscard]] ProgramResult run_program(const std::vector<std::string>& arguments,
                                         const std::string& input = "");
 
+/// Runs the program as a user without root's rights.
+[[nodiscard]] ProgramResult run_unprivileged(const std::vector<std::string>& arguments);
+
 /// Runs a line of shell in which $TAUTLINE is the program.
 [[nodiscard]] ProgramResult run_shell(const std::string& line);
 

@@ -85,6 +85,41 @@ TestImage read_image(const std::string& path) {
   return image;
 }
 
+int read_orientation(const std::string& path) {
+  start_vips();
+  return vips_image_get_orientation(VImage::new_from_file(path.c_str()).get_image());
+}
+
+std::string tiff_bytes(int width, int height, int rows) {
+  std::string file("II*\0\x08\0\0\0", 8);
+  const auto append = [&file](std::uint32_t value, int size) {
+    for (int i = 0; i < size; ++i) file += static_cast<char>(value >> (8 * i));
+  };
+  const auto w = static_cast<std::uint32_t>(width);
+  const auto h = static_cast<std::uint32_t>(height);
+  constexpr std::uint32_t lists_at = 8 + 2 + 9 * 12 + 4;
+  struct Tag {
+    std::uint32_t number;
+    std::uint32_t count;
+    std::uint32_t value;
+  };
+  // Size, bits, no compression, black is 0, strips of one row: where, bands, rows, bytes.
+  const std::vector<Tag> tags = {{256, 1, w}, {257, 1, h}, {258, 1, 8},
+                                 {259, 1, 1}, {262, 1, 1}, {273, h, lists_at},
+                                 {277, 1, 1}, {278, 1, 1}, {279, h, lists_at + 4 * h}};
+  append(static_cast<std::uint32_t>(tags.size()), 2);
+  for (const Tag& tag : tags) {
+    append(tag.number, 2);
+    append(4, 2);  // 32-bit numbers
+    append(tag.count, 4);
+    append(tag.value, 4);
+  }
+  append(0, 4);
+  for (std::uint32_t y = 0; y < h; ++y) append(lists_at + 8 * h + y * w, 4);
+  for (std::uint32_t y = 0; y < h; ++y) append(w, 4);
+  return file + std::string(static_cast<std::size_t>(width) * static_cast<std::size_t>(rows), 'x');
+}
+
 std::string read_profile(const std::string& path) {
   start_vips();
   const VImage file = VImage::new_from_file(path.c_str());

@@ -27,6 +27,13 @@ void write_image(const TestImage& image, const std::string& path, int exif_orien
 
 [[nodiscard]] TestImage read_image(const std::string& path);
 
+/// The EXIF orientation that a file tells; 1 where it tells none.
+[[nodiscard]] int read_orientation(const std::string& path);
+
+/// A grey 8-bit TIFF without compression whose directory stands before its
+/// pixels, `rows` of which are there.
+[[nodiscard]] std::string tiff_bytes(int width, int height, int rows);
+
 /// The bytes of the colour profile that a file carries.
 [[nodiscard]] std::string read_profile(const std::string& path);
 
