@@ -64,9 +64,9 @@ struct Problem1d {
 /// elements.
 ///
 /// A row whose lam is 0 everywhere is copied bit for bit (its missing samples get
-/// the bits of their left neighbour). Otherwise a row with a non-finite sample, or with every sample missing, comes out NaN with a
-/// partition of one segment; the other rows are exact. lam = infinity gives the
-/// (weighted) mean.
+/// the bits of their left neighbour). Otherwise a row with a non-finite sample, or
+/// with every sample missing, comes out NaN with a partition of one segment; the
+/// other rows are exact. lam = infinity gives the (weighted) mean.
 ///
 /// \code
 /// std::vector<float> x = {0, 1, 0, 9, 8, 9};
