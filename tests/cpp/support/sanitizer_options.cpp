@@ -1,0 +1,10 @@
+// One test asks for memory that cannot be had: sanitizers must let it.
+extern "C" const char* __asan_default_options();  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __tsan_default_options();  // NOLINT(bugprone-reserved-identifier)
+
+const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
+const char* __tsan_default_options() {
+  return "allocator_may_return_null=1";
+}
