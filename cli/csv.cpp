@@ -145,6 +145,11 @@ CsvTable parse_csv(std::string_view text) {
   CsvTable table;
   if (!lines.empty()) {
     table.style.delimiter = find_delimiter(lines);
+    if (lines[0].text.starts_with(
+            kByteOrderMark)) {  // as a header it would be lost when read again
+      throw FormatError(fmt::format("line {}: a byte order mark belongs at the start of the file",
+                                    lines[0].number));
+    }
     if (is_header(lines[0].text, table.style.delimiter)) {
       table.style.header = std::string(lines[0].text);
       lines.erase(lines.begin());

@@ -82,6 +82,11 @@ TEST(ParseCsv, reads_windows_line_ends_and_byte_order_mark) {
             (Values{1, 2, 3, 4}));
 }
 
+TEST(ParseCsv, refuses_a_byte_order_mark_behind_a_comment) {
+  EXPECT_EQ(error_of("# note\n\xEF\xBB\xBF\n-5.5\n"),
+            "line 2: a byte order mark belongs at the start of the file");
+}
+
 TEST(ParseCsv, reads_a_last_line_without_line_end) {
   EXPECT_EQ(values_of(parse_csv("1\n2").samples), (Values{1, 2}));
 }
