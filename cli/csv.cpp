@@ -90,10 +90,12 @@ class Cells {
   bool at_end_ = false;
 };
 
-/// What begins as a number does but is none is a mistake, not a word.
+/// What begins as a number does but is none is a mistake, not a word; and so is
+/// what begins with a control character, which would not survive being written.
 bool is_word(std::string_view cell) {
   constexpr std::string_view number_begins = "0123456789+-.";
-  return !cell.empty() && number_begins.find(cell[0]) == std::string_view::npos;
+  return !cell.empty() && static_cast<unsigned char>(cell[0]) > ' ' &&
+         number_begins.find(cell[0]) == std::string_view::npos;
 }
 
 bool is_header(std::string_view line, char delimiter) {

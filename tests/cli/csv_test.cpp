@@ -87,6 +87,10 @@ TEST(ParseCsv, refuses_a_byte_order_mark_behind_a_comment) {
             "line 2: a byte order mark belongs at the start of the file");
 }
 
+TEST(ParseCsv, does_not_take_a_stray_carriage_return_for_a_header) {
+  EXPECT_NE(error_of("\r\r\n2\n"), "");
+}
+
 TEST(ParseCsv, reads_a_last_line_without_line_end) {
   EXPECT_EQ(values_of(parse_csv("1\n2").samples), (Values{1, 2}));
 }
