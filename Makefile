@@ -48,12 +48,18 @@ fuzz:  ## run each fuzz target a bounded number of times over its corpus
 	cmake --build --preset fuzz --target tautline_fuzz
 	tests/fuzz/run build/fuzz/tests/fuzz
 
-bench:  ## measure the CPU solver; results as JSON in out/
+BENCH_CPU := build/release/bench/cpu/tautline_bench_cpu --peers=build/peers
+
+bench:  ## compare the CPU solver with other libraries; a table, and JSON in out/
 	@tools/setup build bench
+	@bench/peers/install build/peers
 	cmake --preset release -DTAUTLINE_BENCH=ON
-	cmake --build --preset release
+	cmake --build --preset release --target tautline_bench_cpu
 	@mkdir -p out
-	build/release/bench/cpu/tautline_bench_cpu --benchmark_out=out/bench_cpu.json
+	$(BENCH_CPU) --benchmark_out=out/bench_cpu.json
+	TAUTLINE_CPU=avx2 $(BENCH_CPU) --benchmark_filter=^rows/ --benchmark_out=out/bench_cpu_avx2.json
+	@python3 bench/report.py --markdown out/bench_cpu.json out/bench_cpu_avx2.json > out/bench_cpu.md
+	@python3 bench/report.py --save out out/bench_cpu.json out/bench_cpu_avx2.json
 
 clean:  ## remove all that was built
 	rm -rf build out .venv

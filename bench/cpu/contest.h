@@ -1,0 +1,22 @@
+// Which peer is the fastest at a case: a short trial of each, in which its result is checked.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "forward_case.h"
+#include "peers.h"
+
+namespace bench {
+
+/// Registers the fastest peers of a case (all that come near the best), of those solvers whose
+/// benchmark's name is `wanted`. Returns a line with every solver's time, in ns an element, or
+/// what is wrong with it; empty where no solver took part.
+std::string add_fastest_peers(const ForwardCase& c, const Peers& peers,
+                              const std::function<bool(const std::string&)>& wanted);
+
+/// Registers the time of an empty call for rows of each length that peers solve.
+void add_empty_calls(const std::vector<ForwardCase>& cases);
+
+}  // namespace bench

@@ -1,0 +1,85 @@
+#include "forward.h"
+
+#include <tautline/tautline.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "measure.h"
+#include "problem.h"
+#include "reference.h"
+
+namespace bench {
+namespace {
+
+/// Says how wrong a result is; empty if it is right.
+template <class T>
+std::string difference_from_reference(const ForwardCase& c, const T* x, const std::vector<T>& y) {
+  std::vector<double> exact_x(y.size());
+  std::vector<double> exact_y(y.size());
+  const auto widen = [](T value) { return static_cast<double>(value); };
+  std::transform(x, x + y.size(), exact_x.begin(), widen);
+  std::ranges::transform(y, exact_y.begin(), widen);
+
+  std::string why;
+  const auto reference = certified_solution(c, exact_x, why);
+  if (reference.empty()) return why;
+  const auto [low, high] = std::ranges::minmax(reference);
+  const double rounding = Storage<T>::kUnitInLastPlace * std::max(std::abs(low), std::abs(high));
+  const double error = largest_difference(reference, exact_y);
+  if (error <= kTolerance * range_of(exact_x) + rounding) return {};
+  return "wrong by " + short_number(error);
+}
+
+template <class T>
+void solve(benchmark::State& state, const ForwardCase& c, int threads, const std::string& name) {
+  auto& batches = batches_of<T>(c.data);
+  const Penalty<T> penalty(c);
+  std::vector<T> y(c.data.elements());
+  const auto y_view = view_of(y.data(), c.shape());
+  std::vector<std::uint32_t> partition(
+      static_cast<std::size_t>(c.data.rows * tautline::partition_words(c.data.n)));
+  tautline::ThreadExecutor executor(threads);
+  const tautline::Context context = {.executor = threads > 1 ? &executor : nullptr};
+
+  const auto solve_batch = [&](const T* x) {
+    return tautline::prox_tv1d(problem_of(c, x, penalty), y_view, partition, context);
+  };
+
+  const std::string& fault = fault_of(name, [&]() -> std::string {
+    const T* x = batches.first();
+    return solve_batch(x).ok() ? difference_from_reference(c, x, y) : "prox_tv1d failed";
+  });
+  if (!fault.empty()) return state.SkipWithError(fault.c_str());
+  for (auto _ : state) {
+    if (!solve_batch(batches.next()).ok()) return state.SkipWithError("prox_tv1d failed");
+  }
+  count_elements(state, c.data.elements());
+
+  std::size_t scratch = 0;
+  if (tautline::prox_tv1d_workspace(y_view, false, c.dim(), context, scratch).ok()) {
+    state.counters["scratch_bytes"] = static_cast<double>(scratch);
+  }
+}
+
+template <class T>
+void add(const ForwardCase& c, int threads) {
+  std::string name = c.name() + "/ours:" + Storage<T>::kName;
+  if (threads > 1) name.append(":").append(std::to_string(threads)).append("_threads");
+  add_benchmark(name, [=](benchmark::State& state) { solve<T>(state, c, threads, name); });
+}
+
+}  // namespace
+
+void add_ours(const ForwardCase& c) {
+  for (const int threads : c.threads) {
+    add<float>(c, threads);
+    add<double>(c, threads);
+    if (c.with_bf16) add<BFloat16>(c, threads);
+  }
+}
+
+}  // namespace bench

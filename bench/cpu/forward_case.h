@@ -1,0 +1,38 @@
+// What a forward benchmark solves: the data, the shape it has, and the penalty.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data.h"
+
+namespace bench {
+
+enum class LamKind : std::uint8_t { number, per_row, per_edge_equal, per_edge_varied };
+
+struct ForwardCase {
+  std::string group;  // what the case is compared with; the goals are by group
+  Data data;
+  double lam = 0;
+  LamKind lam_kind = LamKind::number;
+  bool columns = false;  // square images of data.n x data.n, solved along their columns
+  std::vector<int> threads = {1};
+  bool with_peers = false;
+  bool with_bf16 = false;
+
+  [[nodiscard]] std::string name() const;  // group/family/shape/lam
+  [[nodiscard]] std::vector<std::int64_t> shape() const;
+  [[nodiscard]] int dim() const { return columns ? 1 : -1; }
+};
+
+[[nodiscard]] std::vector<ForwardCase> forward_cases();
+
+/// A number as the names of benchmarks show it: 0.05, 1, 2000.
+[[nodiscard]] std::string short_number(double value);
+
+/// The penalties of a case that has an array of them: in [lam / 2, 3 lam / 2], or all equal. As
+/// float32, like the data, so that every solver gets the same problem.
+[[nodiscard]] std::vector<float> lam_values(const ForwardCase& c);
+
+}  // namespace bench

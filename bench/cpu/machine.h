@@ -1,0 +1,13 @@
+// What the results say about the machine.
+#pragma once
+
+#include <string>
+
+namespace bench {
+
+[[nodiscard]] std::string cpu_model();
+
+/// The CPU's vector extensions.
+[[nodiscard]] std::string vector_flags();
+
+}  // namespace bench

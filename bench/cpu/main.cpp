@@ -1,0 +1,106 @@
+// The CPU solver beside other libraries' on the same data, in one process and, but where a name
+// says otherwise, on one core. bench/report.py makes the table of the results.
+// usage: tautline_bench_cpu [--peers=FOLDER] [Google Benchmark's options]
+#include <benchmark/benchmark.h>
+#include <tautline/tautline.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backward.h"
+#include "contest.h"
+#include "forward.h"
+#include "machine.h"
+
+namespace {
+
+/// One line a benchmark: the median. All statistics and counters are in the JSON.
+class MedianReporter final : public benchmark::ConsoleReporter {
+ public:
+  MedianReporter() : ConsoleReporter(OO_None) {}
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::vector<Run> shown;
+    for (const Run& run : runs) {
+      const bool is_repetition = run.run_type == Run::RT_Iteration;  // all that there is, or failed
+      if (is_repetition ? !shown.empty() : run.aggregate_name != "median") continue;
+      auto& counters = shown.emplace_back(run).counters;
+      counters.erase("elements");
+      counters.erase("scratch_bytes");
+    }
+    ConsoleReporter::ReportRuns(shown);
+  }
+};
+
+/// Whether Google Benchmark will run a benchmark of this name.
+bool is_wanted(const std::string& name) {
+  std::string filter = benchmark::GetBenchmarkFilter();
+  const bool negated = filter.starts_with('-');
+  if (negated) filter.erase(0, 1);
+  if (filter.empty() || filter == "all") return true;
+  return std::regex_search(name, std::regex(filter, std::regex::extended)) != negated;
+}
+
+void describe_run(const bench::Peers& peers) {
+  const char* forced = std::getenv("TAUTLINE_CPU");
+  benchmark::AddCustomContext("tautline", tautline::capabilities().version);
+  benchmark::AddCustomContext("compiler", tautline::capabilities().compiler);
+  benchmark::AddCustomContext("cpu", bench::cpu_model());
+  benchmark::AddCustomContext("cpu_flags", bench::vector_flags());
+  benchmark::AddCustomContext("cpu_target", forced == nullptr ? "best" : forced);
+  benchmark::AddCustomContext("threads", "1, but where a case says otherwise");
+  benchmark::AddCustomContext("peers", peers.summary);
+}
+
+void add_all(const bench::Peers& peers) {
+  const std::vector<bench::ForwardCase> cases = bench::forward_cases();
+  for (const bench::ForwardCase& c : cases) {
+    bench::add_ours(c);
+    if (!c.with_peers) continue;
+    const std::string trials = bench::add_fastest_peers(c, peers, is_wanted);
+    if (!trials.empty()) benchmark::AddCustomContext("trial " + c.name(), trials);
+  }
+  if (!peers.solvers.empty()) bench::add_empty_calls(cases);
+  bench::add_backward();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr std::string_view kPeersOption = "--peers=";
+  std::string peers_folder;
+  // Defaults stand first: the last of an option counts. Repetitions of all benchmarks are mixed, so
+  // that what else happens on the machine does not hit all those of one.
+  std::string defaults[] = {"--benchmark_repetitions=7", "--benchmark_min_time=0.08",
+                            "--benchmark_report_aggregates_only=true",
+                            "--benchmark_enable_random_interleaving=true"};
+  std::vector<char*> arguments = {argv[0]};
+  for (std::string& option : defaults) arguments.push_back(option.data());
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with(kPeersOption)) {
+      peers_folder = argument.substr(kPeersOption.size());
+    } else {
+      arguments.push_back(argv[i]);
+    }
+  }
+  int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  benchmark::Initialize(&count, arguments.data());
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 1;
+
+  const bench::Peers peers = bench::load_peers(peers_folder);
+  std::cerr << "peers: " << peers.summary
+            << (peers.solvers.empty() ? "; only ours is timed\n" : "; trying each on each case\n");
+  describe_run(peers);
+  add_all(peers);
+  std::cerr << "repetitions are mixed: the results come towards the end, after some minutes\n";
+  MedianReporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::Shutdown();
+  return 0;
+}

@@ -1,0 +1,174 @@
+#include "peers.h"
+
+#include <benchmark/benchmark.h>
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace bench {
+namespace {
+
+/// Solves a batch row by row, for no peer has a faster batched entry; `call` solves a row.
+template <class Call>
+PeerSolver uniform(std::string name, Call call) {
+  const auto solve = [call](const PeerBatch& batch) {
+    for (int r = 0; r < batch.rows; ++r) {
+      const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(r) * batch.n;
+      call(batch.x + start, batch.y + start, batch.n, batch.lam);
+    }
+  };
+  return {.name = std::move(name), .takes_edge_lam = false, .solve = solve};
+}
+
+template <class Call>
+PeerSolver weighted(std::string name, Call call) {
+  const auto solve = [call](const PeerBatch& batch) {
+    for (int r = 0; r < batch.rows; ++r) {
+      const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(r) * batch.n;
+      call(batch.x + start, batch.y + start, batch.n, batch.edge_lam + (start - r));
+    }
+  };
+  return {.name = std::move(name), .takes_edge_lam = true, .solve = solve};
+}
+
+/// A module, loaded for the rest of the process's life.
+class Module {
+ public:
+  Module(const std::string& path, int mode)
+      : handle_(path.empty() ? nullptr : dlopen(path.c_str(), mode)) {}
+  [[nodiscard]] bool loaded() const { return handle_ != nullptr; }
+
+  /// Adds the solver that `make` makes of the function, where the module has it.
+  template <class Function, class Make>
+  void add(std::vector<PeerSolver>& solvers, const char* function, Make make) const {
+    auto* const found = reinterpret_cast<Function*>(dlsym(handle_, function));
+    if (found != nullptr) solvers.push_back(make(found));
+  }
+
+ private:
+  void* handle_;
+};
+
+constexpr double kDefaultDescent = 0.05;  // projected Newton's `sigma` in prox_tv's own interface
+
+// The functions' declarations are those of the peers' documented interfaces. Each minimises
+// 1/2 |y - x|^2 + lam TV(y), as we do; choosing the fastest checks that.
+
+void add_prox_tv(const Module& module, std::vector<PeerSolver>& solvers) {
+  module.add<void(double*, int, double, double*)>(solvers, "hybridTautString_TV1", [](auto* f) {
+    return uniform("prox_tv:hybrid_taut_string",
+                   [f](double* x, double* y, int n, double lam) { f(x, n, lam, y); });
+  });
+  module.add<int(double*, int, double, double*)>(solvers, "classicTautString_TV1", [](auto* f) {
+    return uniform("prox_tv:classic_taut_string",
+                   [f](double* x, double* y, int n, double lam) { f(x, n, lam, y); });
+  });
+  module.add<int(double*, double, double*, int)>(solvers, "linearizedTautString_TV1", [](auto* f) {
+    return uniform("prox_tv:linearized_taut_string",
+                   [f](double* x, double* y, int n, double lam) { f(x, lam, y, n); });
+  });
+  module.add<void(double*, double*, int, double)>(solvers, "TV1D_denoise", [](auto* f) {
+    return uniform("prox_tv:condat",
+                   [f](double* x, double* y, int n, double lam) { f(x, y, n, lam); });
+  });
+  module.add<void(double*, double*, int, double)>(solvers, "TV1D_denoise_tautstring", [](auto* f) {
+    return uniform("prox_tv:condat_taut_string",
+                   [f](double* x, double* y, int n, double lam) { f(x, y, n, lam); });
+  });
+  module.add<void(int, double*, double, double*)>(solvers, "dp", [](auto* f) {
+    return uniform("prox_tv:johnson",
+                   [f](double* x, double* y, int n, double lam) { f(n, x, lam, y); });
+  });
+  module.add<void(int, double*, double, double*)>(
+      solvers, "SolveTVConvexQuadratic_a1_nw", [](auto* f) {
+        return uniform("prox_tv:kolmogorov",
+                       [f](double* x, double* y, int n, double lam) { f(n, x, lam, y); });
+      });
+  module.add<int(double*, double, double*, double*, int, double, void*)>(
+      solvers, "PN_TV1", [](auto* f) {
+        return uniform("prox_tv:projected_newton", [f](double* x, double* y, int n, double lam) {
+          double info[8] = {};  // iterations, gap, code
+          f(x, lam, y, info, n, kDefaultDescent, nullptr);
+        });
+      });
+
+  module.add<int(double*, double*, double*, int)>(solvers, "tautString_TV1_Weighted", [](auto* f) {
+    return weighted("prox_tv:weighted_taut_string",
+                    [f](double* x, double* y, int n, double* lam) { f(x, lam, y, n); });
+  });
+  module.add<void(int, double*, double*, double*)>(
+      solvers, "SolveTVConvexQuadratic_a1", [](auto* f) {
+        return weighted("prox_tv:weighted_kolmogorov",
+                        [f](double* x, double* y, int n, double* lam) { f(n, x, lam, y); });
+      });
+  module.add<int(double*, double*, double*, double*, int, double, void*)>(
+      solvers, "PN_TV1_Weighted", [](auto* f) {
+        return weighted("prox_tv:weighted_projected_newton",
+                        [f](double* x, double* y, int n, double* lam) {
+                          double info[8] = {};
+                          f(x, lam, y, info, n, kDefaultDescent, nullptr);
+                        });
+      });
+}
+
+void add_condat_tv(const Module& module, std::vector<PeerSolver>& solvers) {
+  module.add<void(double*, double*, unsigned, double)>(solvers, "TV1D_denoise_v2", [](auto* f) {
+    return uniform("condat_tv:v2", [f](double* x, double* y, int n, double lam) {
+      f(x, y, static_cast<unsigned>(n), lam);
+    });
+  });
+}
+
+struct Installed {
+  std::string version;
+  std::string path;
+};
+
+std::map<std::string, Installed> read_list(const std::string& file) {
+  std::map<std::string, Installed> list;
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    Installed installed;
+    std::getline(fields, name, '\t');
+    std::getline(fields, installed.version, '\t');
+    std::getline(fields, installed.path, '\t');
+    list[name] = installed;
+  }
+  return list;
+}
+
+}  // namespace
+
+Peers load_peers(const std::string& folder) {
+  Peers peers;
+  auto list = read_list(folder + "/peers.tsv");
+  // The modules refer to Python's symbols; none of them is ever called.
+  const Module python(list["python"].path, RTLD_LAZY | RTLD_GLOBAL);
+  const std::pair<const char*, void (*)(const Module&, std::vector<PeerSolver>&)> known[] = {
+      {"prox_tv", add_prox_tv}, {"condat_tv", add_condat_tv}};
+  for (const auto& [name, add] : known) {
+    const Installed& installed = list[name];
+    const Module module(installed.path, RTLD_LAZY | RTLD_LOCAL);
+    if (module.loaded()) add(module, peers.solvers);
+    const std::string state = module.loaded()          ? installed.version
+                              : installed.path.empty() ? "not installed"
+                                                       : "could not be loaded";
+    peers.summary.append(peers.summary.empty() ? "" : ", ").append(name).append(" ").append(state);
+  }
+  return peers;
+}
+
+PeerSolver empty_call() {
+  void (*nothing)(double*, double*, int, double) = [](double*, double*, int, double) {};
+  benchmark::DoNotOptimize(nothing);  // as unknown to the compiler as a function found by name
+  return uniform("empty_call",
+                 [nothing](double* x, double* y, int n, double lam) { nothing(x, y, n, lam); });
+}
+
+}  // namespace bench

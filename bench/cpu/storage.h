@@ -1,0 +1,54 @@
+// The element types that are measured, and their names in the results.
+#pragma once
+
+#include <tautline/tautline.h>
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace bench {
+
+/// Storage of a bfloat16: the upper half of a float32.
+struct BFloat16 {
+  std::uint16_t bits = 0;
+
+  BFloat16() = default;
+  explicit BFloat16(float value) {
+    const auto word = std::bit_cast<std::uint32_t>(value);
+    bits = static_cast<std::uint16_t>((word + 0x7FFFU + (word >> 16U & 1U)) >> 16U);
+  }
+  explicit operator double() const {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+  }
+};
+
+template <class T>
+struct Storage;
+template <>
+struct Storage<float> {
+  static constexpr const char* kName = "fp32";
+  static constexpr auto kDType = tautline::DType::float32;
+  static constexpr double kUnitInLastPlace = 0x1p-23;  // relative
+};
+template <>
+struct Storage<double> {
+  static constexpr const char* kName = "fp64";
+  static constexpr auto kDType = tautline::DType::float64;
+  static constexpr double kUnitInLastPlace = 0x1p-52;
+};
+template <>
+struct Storage<BFloat16> {
+  static constexpr const char* kName = "bf16";
+  static constexpr auto kDType = tautline::DType::bfloat16;
+  static constexpr double kUnitInLastPlace = 0x1p-7;
+};
+
+/// A view of an array without gaps.
+template <class T>
+[[nodiscard]] auto view_of(T* data, const tautline::Sizes& shape) {
+  using Data = std::conditional_t<std::is_const_v<T>, const void, void>;
+  return tautline::view(static_cast<Data*>(data), Storage<std::remove_const_t<T>>::kDType, shape);
+}
+
+}  // namespace bench

@@ -1,0 +1,227 @@
+"""What is compared with what, and the goal of each comparison.
+
+A benchmark's name is group/family/shape/lam/who, with who one of ours:DTYPE, a peer's
+PACKAGE:SOLVER, and what goes with the group (see bench/cpu).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from measurements import BEST, Measurements, Median
+
+PEERS = ("prox_tv:", "condat_tv:")
+NO_PEER = "no peer"
+
+# How many times faster than the fastest peer, by lambda.
+ROWS = {
+    "fp32": {"0.05": 4.0, "1": 9.0, "10": 6.0},
+    "fp64": {"0.05": 2.5, "1": 5.0, "10": 3.5},
+}
+ROWS_AVX2 = {"fp32": {"0.05": 3.0, "1": 6.0, "10": 4.0}}
+SIGNAL = {"fp32": {"0.05": 3.5, "1": 7.0, "10": 4.0, "100": 1.3}}
+HARD = 1.0
+TWO_THREADS = 1.8  # times faster than one
+
+# How many times slower at most.
+HARD_TO_NOISE = 4.0  # an element, than noise of 1024x1024 with the nearest lambda
+EDGES = 1.5  # than one lambda for all
+COLUMNS = 1.3  # than rows of the same images
+BACKWARD = 4.0  # than memcpy of the same bytes
+EMPTY_CALL = 0.02  # of a peer's time
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A line of the table. `ratio` is how many times faster, or slower where `at_most`."""
+
+    case: str
+    ours: Median | None
+    other_name: str
+    other: Median | None
+    goal: float | None
+    at_most: bool = False
+    wall: bool = False  # compare the time on the clock: threads
+
+    def time(self, median: Median | None) -> float | None:
+        """Returns the ns an element that count here."""
+        if median is None or median.error:
+            return None
+        return median.wall_ns if self.wall else median.cpu_ns
+
+    @property
+    def ratio(self) -> float | None:
+        """None where one of the two was not measured."""
+        ours, other = self.time(self.ours), self.time(self.other)
+        if ours is None or other is None:
+            return None
+        return ours / other if self.at_most else other / ours
+
+    @property
+    def met(self) -> bool | None:
+        """None where there is no goal or no ratio."""
+        if self.ratio is None or self.goal is None:
+            return None
+        return self.ratio <= self.goal if self.at_most else self.ratio >= self.goal
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the table."""
+
+    title: str
+    comparisons: list[Comparison]
+
+
+class Run:
+    """The medians of one instruction set, found by the parts of their names."""
+
+    def __init__(self, medians: dict[str, Median]) -> None:
+        self._medians = medians
+
+    def get(self, case: str, who: str) -> Median | None:
+        """Returns the median of `who` at a case (group/family/shape/lam)."""
+        return self._medians.get(f"{case}/{who}")
+
+    def cases(self, group: str) -> list[str]:
+        """Lists the cases of a group in the order of the run."""
+        found = (name.rsplit("/", 1)[0] for name in self._medians if name.startswith(group + "/"))
+        return list(dict.fromkeys(found))
+
+    def dtypes(self, case: str, what: str = "ours") -> list[str]:
+        """Lists the dtypes that `what` was measured in, on one thread."""
+        start = f"{case}/{what}:"
+        found = (name.removeprefix(start) for name in self._medians if name.startswith(start))
+        return [dtype for dtype in found if ":" not in dtype]
+
+    def fastest_peer(self, case: str) -> tuple[str, Median | None]:
+        """Returns the name and the median of the fastest peer."""
+        peers = [
+            (name.removeprefix(case + "/"), median)
+            for name, median in self._medians.items()
+            if name.startswith(tuple(f"{case}/{peer}" for peer in PEERS)) and not median.error
+        ]
+        return min(peers, key=lambda peer: peer[1].cpu_ns, default=(NO_PEER, None))
+
+    def against_peer(
+        self, group: str, goals: dict[str, dict[str, float]], dtypes: tuple[str, ...]
+    ) -> Iterator[Comparison]:
+        """Compares every case of a group with its fastest peer, dtype by dtype."""
+        for dtype in dtypes:
+            for case in self.cases(group):
+                if (ours := self.get(case, f"ours:{dtype}")) is None:
+                    continue
+                goal = goals.get(dtype, {}).get(lam_of(case))
+                yield Comparison(f"{case} {dtype}", ours, *self.fastest_peer(case), goal)
+
+    def against_group(
+        self, group: str, other: str, goal: float | None, dtype: str = ""
+    ) -> Iterator[Comparison]:
+        """Compares every case of a group with the same case of another, or another dtype."""
+        for case in self.cases(group):
+            other_case = other + case.removeprefix(group)
+            for own in self.dtypes(case):
+                who = f"ours:{dtype or own}"
+                if group == other and own == dtype:
+                    continue
+                name = f"{other}, {dtype}" if dtype else other
+                ours = self.get(case, f"ours:{own}")
+                yield Comparison(
+                    f"{case} {own}", ours, name, self.get(other_case, who), goal, at_most=True
+                )
+
+
+def lam_of(case: str) -> str:
+    """Returns the penalty as the case's name has it."""
+    return case.rsplit("lam:", 1)[1]
+
+
+def sections(measurements: Measurements) -> list[Section]:
+    """All comparisons, whatever their outcome."""
+    best = Run(measurements.runs.get(BEST, {}))
+    avx2 = Run(measurements.runs.get("avx2", {}))
+    both = ("fp32", "fp64")
+    bf16 = [c for c in best.against_group("rows", "rows", None, "fp32") if c.case.endswith("bf16")]
+    return [
+        Section("Rows", list(best.against_peer("rows", ROWS, both))),
+        Section("Rows, AVX2 forced", list(avx2.against_peer("rows", ROWS_AVX2, both))),
+        Section("One signal of 1e7", list(best.against_peer("signal", SIGNAL, both))),
+        Section("One signal, two threads against one (wall clock)", list(_threads(best))),
+        Section("Hard data", list(best.against_peer("hard", _hard_goals(best), both))),
+        Section("Hard data against our noise, an element", list(_hard_to_noise(best))),
+        Section(
+            "One lambda an edge against one for all",
+            [
+                *best.against_group("edges_varied", "rows", EDGES),
+                *best.against_group("edges_equal", "rows", EDGES),
+            ],
+        ),
+        Section("One lambda an edge", list(best.against_peer("edges_varied", {}, both))),
+        Section(
+            "One lambda a row against one for all",
+            list(best.against_group("lam_per_row", "rows", None)),
+        ),
+        Section(
+            "Columns of images against rows",
+            list(best.against_group("image_columns", "image_rows", COLUMNS)),
+        ),
+        Section("Backward against memcpy of the same bytes", list(_backward(best))),
+        Section("bfloat16 against float32", bf16),
+        Section("An empty call (as ours) against the fastest peer", list(_empty_calls(best))),
+    ]
+
+
+def _hard_goals(run: Run) -> dict[str, dict[str, float]]:
+    lams = {lam_of(case): HARD for case in run.cases("hard")}
+    return {"fp32": lams, "fp64": lams}
+
+
+def _threads(run: Run) -> Iterator[Comparison]:
+    for case in run.cases("signal"):
+        for dtype in run.dtypes(case):
+            two, one = run.get(case, f"ours:{dtype}:2_threads"), run.get(case, f"ours:{dtype}")
+            yield Comparison(f"{case} {dtype}", two, "one thread", one, TWO_THREADS, wall=True)
+
+
+def _hard_to_noise(run: Run) -> Iterator[Comparison]:
+    noise = [case for case in run.cases("rows") if "/noise/1024x1024/" in case]
+    for case in run.cases("hard") if noise else []:
+        lam = float(lam_of(case))
+        nearest = min(noise, key=lambda other: abs(float(lam_of(other)) - lam))
+        for dtype in run.dtypes(case):
+            who = f"ours:{dtype}"
+            name = f"noise, lam {lam_of(nearest)}"
+            yield Comparison(
+                f"{case} {dtype}",
+                run.get(case, who),
+                name,
+                run.get(nearest, who),
+                HARD_TO_NOISE,
+                at_most=True,
+            )
+
+
+def _backward(run: Run) -> Iterator[Comparison]:
+    for case in run.cases("backward"):
+        for what in ("grad_x", "grad_x_lam"):
+            for dtype in run.dtypes(case, what):
+                ours, copy = run.get(case, f"{what}:{dtype}"), run.get(case, f"memcpy:{dtype}")
+                name = f"{case} {what} {dtype}"
+                yield Comparison(name, ours, "memcpy", copy, BACKWARD, at_most=True)
+
+
+def _empty_calls(run: Run) -> Iterator[Comparison]:
+    for group in ("rows", "signal", "hard"):
+        for measured in run.cases(group):
+            if (empty := run.get(measured, "empty_call")) is None:
+                continue
+            same_data = [c for c in run.cases(group) if _data_of(c) == _data_of(measured)]
+            peers = [run.fastest_peer(case) for case in same_data]
+            timed = [(name, median) for name, median in peers if median is not None]
+            if not timed:
+                continue
+            name, fastest = min(timed, key=lambda peer: peer[1].cpu_ns)
+            yield Comparison(_data_of(measured), empty, name, fastest, EMPTY_CALL, at_most=True)
+
+
+def _data_of(case: str) -> str:
+    return case.rsplit("/", 1)[0]

@@ -1,0 +1,136 @@
+"""Medians of a benchmark run, from Google Benchmark's JSON to the small file that is kept.
+
+Knows nothing of goals and tables.
+"""
+
+import json
+import re
+import subprocess
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+BEST = "best"  # the instruction set that the library chooses by itself
+ABOUT = (
+    *("date", "commit", "tautline", "compiler", "peers"),
+    *("cpu", "cpu_flags", "cores", "caches", "threads"),
+)
+
+
+@dataclass(frozen=True)
+class Median:
+    """The median of one benchmark's repetitions, in ns an element."""
+
+    cpu_ns: float
+    wall_ns: float
+    spread: float  # interquartile range of the CPU time, as a fraction of the median
+    scratch_bytes: int = 0
+    error: str = ""  # why there is no time
+
+
+@dataclass
+class Measurements:
+    """All medians by instruction set and benchmark name, and what they were measured on."""
+
+    about: dict[str, str]
+    trials: dict[str, str] = field(default_factory=dict)  # of every peer, by case
+    runs: dict[str, dict[str, Median]] = field(default_factory=dict)
+
+    def file_name(self) -> str:
+        """Returns cpu-DATE-MACHINE, without a suffix."""
+        machine = re.sub(r"[^a-z0-9]+", "-", self.about["cpu"].lower()).strip("-")
+        return f"cpu-{self.about['date'][:10]}-{machine}"
+
+    def save(self, file: Path) -> None:
+        """Writes one line a benchmark, so that two files can be compared line by line."""
+
+        def lines(entries: dict[str, Any]) -> str:
+            return ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in entries.items())
+
+        def small(median: Median) -> dict[str, Any]:
+            return {k: v for k, v in asdict(median).items() if v}
+
+        runs = ",\n".join(
+            f"{json.dumps(target)}: {{\n{lines({k: small(v) for k, v in run.items()})}\n}}"
+            for target, run in self.runs.items()
+        )
+        file.write_text(
+            f'{{"about": {{\n{lines(self.about)}\n}},\n'
+            f'"trials": {{\n{lines(self.trials)}\n}},\n'
+            f'"runs": {{\n{runs}\n}}}}\n',
+            encoding="utf-8",
+        )
+
+
+def load(files: list[Path]) -> Measurements:
+    """Reads either one file that `save` wrote, or Google Benchmark's JSON of one or more runs."""
+    texts = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    if "about" in texts[0]:
+        kept = texts[0]
+        runs = {
+            target: {name: _kept_median(entry) for name, entry in run.items()}
+            for target, run in kept["runs"].items()
+        }
+        return Measurements(kept["about"], kept["trials"], runs)
+    measurements = Measurements(_about(texts[0]["context"]))
+    for text in texts:
+        context = text["context"]
+        measurements.runs[context["cpu_target"]] = _medians(text["benchmarks"])
+        for key, value in context.items():
+            if key.startswith("trial "):
+                measurements.trials.setdefault(key.removeprefix("trial "), value)
+    return measurements
+
+
+def _kept_median(entry: dict[str, Any]) -> Median:
+    return Median(**{"cpu_ns": 0.0, "wall_ns": 0.0, "spread": 0.0, **entry})
+
+
+def _about(context: dict[str, Any]) -> dict[str, str]:
+    caches = [f"L{c['level']} {c['type']} {c['size'] // 1024} KiB" for c in context["caches"]]
+    found = {
+        **context,
+        "commit": _commit(),
+        "cores": str(context["num_cpus"]),
+        "caches": ", ".join(caches),
+    }
+    return {key: found[key] for key in ABOUT}
+
+
+def _commit() -> str:
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        dirty = " with changes" if git("status", "--porcelain") else ""
+        return git("rev-parse", "--short", "HEAD") + dirty
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _medians(benchmarks: list[dict[str, Any]]) -> dict[str, Median]:
+    spreads = {b["run_name"]: b for b in benchmarks if b.get("aggregate_name") == "iqr"}
+    medians = {}
+    # Repetitions were mixed; families count in the order of registration.
+    for entry in sorted(benchmarks, key=lambda b: b["family_index"]):
+        name = entry["run_name"]
+        if entry.get("error_occurred"):
+            medians[name] = Median(0, 0, 0, error=entry["error_message"])
+        elif entry.get("aggregate_name", "median") == "median":
+            medians[name] = _median(entry, spreads.get(name, {"cpu_time": 0.0}))
+    return medians
+
+
+def _median(entry: dict[str, Any], spread: dict[str, Any]) -> Median:
+    to_ns = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[entry["time_unit"]] / entry["elements"]
+    return Median(
+        cpu_ns=_short(entry["cpu_time"] * to_ns),
+        wall_ns=_short(entry["real_time"] * to_ns),
+        spread=_short(spread["cpu_time"] / entry["cpu_time"], digits=2),
+        scratch_bytes=int(entry.get("scratch_bytes", 0)),
+    )
+
+
+def _short(value: float, digits: int = 4) -> float:
+    return float(f"{value:.{digits}g}")

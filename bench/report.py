@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Prints how the CPU solver compares with its goals, wins and losses alike.
+
+usage: bench/report.py FILE...                  the table as text
+       bench/report.py --markdown FILE...       the table as Markdown
+       bench/report.py --save FOLDER FILE...    as text, and saves FOLDER/cpu-DATE-MACHINE.json
+
+FILE is Google Benchmark's JSON of one run or of several with different TAUTLINE_CPU, or one file
+that --save wrote. Those under bench/results are kept: one for a machine and a day.
+"""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from goals import NO_PEER, Comparison, Section, sections
+from measurements import BEST, Measurements, Median, load
+
+HEADER = ("case", "ours", "against", "its", "ratio", "goal", "", "spread")
+NOTE = (
+    "Times are ns an element: medians of CPU time on one core, for threads of wall-clock time. "
+    "A ratio of 4x means 4 times as fast as the fastest peer (or one thread); one after <= goals "
+    "means that many times as slow. Ours also records the partition; peers get the same values as "
+    "float64. Spread: interquartile range of our time, and of the other's."
+)
+
+
+def table(measurements: Measurements, section: Section) -> list[tuple[str, ...]]:
+    """Returns the cells of a section, without the header."""
+    return [_cells(comparison, measurements.about["peers"]) for comparison in section.comparisons]
+
+
+def _cells(comparison: Comparison, peers: str) -> tuple[str, ...]:
+    verdict = {True: "met", False: "MISSED", None: ""}[comparison.met]
+    sign = "<=" if comparison.at_most else ">="
+    goal = "" if comparison.goal is None else f"{sign} {comparison.goal:g}x"
+    ratio = "" if comparison.ratio is None else f"{comparison.ratio:.3g}x"
+
+    def time(median: Median | None) -> str:
+        value = comparison.time(median)
+        if value is not None:
+            return f"{value:.3g}"
+        return median.error if median else "not measured"
+
+    against = f"none ({peers})" if comparison.other_name == NO_PEER else comparison.other_name
+    spreads = [f"{m.spread:.0%}" for m in (comparison.ours, comparison.other) if m]
+    return (
+        comparison.case,
+        time(comparison.ours),
+        against,
+        time(comparison.other),
+        ratio,
+        goal,
+        verdict,
+        ", ".join(spreads),
+    )
+
+
+def as_text(measurements: Measurements) -> str:
+    """Returns the whole report in aligned columns."""
+    lines = [f"{key + ':':<11}{value}" for key, value in measurements.about.items()]
+    shown = [(s.title, table(measurements, s)) for s in sections(measurements) if s.comparisons]
+    rows = [HEADER, *(row for _, cells in shown for row in cells)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
+
+    def line(row: tuple[str, ...]) -> str:
+        return "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+
+    for title, cells in shown:
+        lines += ["", title, line(HEADER), *map(line, cells)]
+    return "\n".join([*lines, "", *_memory(measurements), "", NOTE, summary(measurements)])
+
+
+def as_markdown(measurements: Measurements) -> str:
+    """Returns the whole report as Markdown tables."""
+    lines = ["| | |", "|---|---|"]
+    lines += [f"| {key} | {value} |" for key, value in measurements.about.items()]
+    for section in sections(measurements):
+        if not section.comparisons:
+            continue
+        lines += ["", f"## {section.title}", "", _pipes(HEADER), "|---" * len(HEADER) + "|"]
+        lines += [_pipes(row) for row in table(measurements, section)]
+    return "\n".join([*lines, "", *_memory(measurements), "", NOTE, "", summary(measurements)])
+
+
+def _pipes(row: tuple[str, ...]) -> str:
+    return "| " + " | ".join(row) + " |"
+
+
+def _memory(measurements: Measurements) -> list[str]:
+    """Lists the scratch memory of a call: it may grow with n and threads, not with rows."""
+    found: dict[str, list[str]] = {}
+    for name, median in measurements.runs.get(BEST, {}).items():
+        if median.scratch_bytes:
+            _, family, shape, _, who = name.split("/")
+            size = f"{who.removeprefix('ours:')} {median.scratch_bytes}"
+            sizes = found.setdefault(f"{family} {shape}", [])
+            sizes += [size] if size not in sizes else []
+    return ["Bytes of scratch memory beyond input, output and partition:", ""] + [
+        f"- {data}: {', '.join(sizes)}" for data, sizes in found.items()
+    ]
+
+
+def summary(measurements: Measurements) -> str:
+    """Returns the one line that says how many goals are met."""
+    judged = [c for s in sections(measurements) for c in s.comparisons if c.goal is not None]
+    met, missed, open_ = (sum(c.met is verdict for c in judged) for verdict in (True, False, None))
+    return f"{met} goals met, {missed} missed, {open_} not measured."
+
+
+def main() -> None:
+    """Reads the arguments, prints and saves."""
+    parser = argparse.ArgumentParser(description="The CPU benchmarks beside their goals.")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the medians as JSON")
+    arguments = parser.parse_args()
+    measurements = load(arguments.files)
+    show: Callable[[Measurements], str] = as_markdown if arguments.markdown else as_text
+    print(show(measurements))
+    if arguments.save:
+        file = arguments.save / f"{measurements.file_name()}.json"
+        measurements.save(file)
+        print(f"saved as {file}")
+
+
+if __name__ == "__main__":
+    main()
