@@ -1,12 +1,16 @@
 #include "cpu/cpu_backend.h"
 
+#include <algorithm>
+
 #include "cpu/parallel.h"
 
 namespace tautline::detail {
 namespace {
 
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept {
-  return scratch_bytes(rows.n, weighted) * static_cast<std::size_t>(Sharing(rows, context).tasks);
+  const auto row_tasks = static_cast<std::size_t>(share_rows(rows, context).tasks);
+  return std::max(row_scratch_bytes(rows.n, weighted) * row_tasks,
+                  forward1d_workspace(rows, context));
 }
 
 }  // namespace

@@ -1,15 +1,18 @@
-// Forward on the CPU: rows in, the row solver, rows and partitions out.
+// Forward on the CPU: batches of rows on the fast path, single rows with care.
 #include <algorithm>
 
 #include "cpu/cpu_backend.h"
 #include "cpu/parallel.h"
+#include "cpu/row_batch.h"
 #include "cpu/row_io.h"
 #include "cpu/row_lam.h"
 #include "cpu/row_solver.h"
+#include "cpu/targets.h"
 
 namespace tautline::detail {
 namespace {
 
+/// One row at a time, whatever it is like.
 class ForwardWorker {
  public:
   ForwardWorker(const Forward1d& call, const RowScratch& scratch) noexcept
@@ -81,13 +84,79 @@ class ForwardWorker {
   RowSolver solver_;
 };
 
+/// The chunks of a batch: a tile of rows in the arithmetic of the storage type,
+/// then those that need float64, then those that need the row solver's care.
+template <class T>
+class ForwardChunks {
+ public:
+  /// Both tiles stand in the same place: the wide one is used after the other.
+  ForwardChunks(const Forward1d& call, const CpuTarget& target, const TileLayout& layout,
+                Scratch& scratch) noexcept
+      : careful_(call, RowScratch(scratch, call.rows.n, false)),
+        wide_rows_{scratch.take<std::int64_t>(layout.rows)},
+        unusual_rows_{scratch.take<std::int64_t>(layout.rows)},
+        tile_(scratch, layout),
+        wide_tile_(scratch, layout),
+        rows_(call, target, layout, tile_),
+        wide_(call, target, layout, wide_tile_) {}
+
+  void operator()(std::int64_t first, std::int64_t last) noexcept {
+    wide_rows_.count = 0;
+    unusual_rows_.count = 0;
+    rows_.solve(first, static_cast<std::int32_t>(last - first), wide_rows_, unusual_rows_);
+    if (wide_rows_.count > 0) wide_.solve(wide_rows_, unusual_rows_);
+    for (std::int32_t i = 0; i < unusual_rows_.count; ++i) careful_(unusual_rows_.rows[i]);
+  }
+
+  static std::size_t scratch_bytes(const TileLayout& layout) noexcept {
+    Scratch scratch(nullptr);
+    RowScratch(scratch, layout.n, false);
+    scratch.take<std::int64_t>(layout.rows);
+    scratch.take<std::int64_t>(layout.rows);
+    return scratch.used() + TileScratch<double>::bytes(layout);  // not less than TileScratch<T>'s
+  }
+
+ private:
+  ForwardWorker careful_;
+  LeftRows wide_rows_;
+  LeftRows unusual_rows_;
+  TileScratch<T> tile_;
+  TileScratch<double> wide_tile_;
+  RowBatch<T> rows_;
+  RowBatch<double> wide_;
+};
+
+template <class T>
+Status forward_in(const Forward1d& call, const Context& context) noexcept {
+  const TileLayout layout(call.rows, concurrency(context));
+  const Sharing sharing(call.rows.count, layout.rows, context);
+  const std::size_t task_bytes = ForwardChunks<T>::scratch_bytes(layout);
+  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
+  if (!memory.status().ok()) return memory.status();
+  const CpuTarget& target = chosen_cpu_target();
+  for_each_chunk(sharing, memory.block(), task_bytes, context,
+                 [&](Scratch& scratch) { return ForwardChunks<T>(call, target, layout, scratch); });
+  return {};
+}
+
 }  // namespace
+
+std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept {
+  const TileLayout layout(rows, concurrency(context));
+  const Sharing sharing(rows.count, layout.rows, context);
+  return ForwardChunks<double>::scratch_bytes(layout) * static_cast<std::size_t>(sharing.tasks);
+}
 
 Status forward1d(const Forward1d& call, const Context& context) noexcept {
   if (const Status status = check_lam(call.lam, call.rows); !status.ok()) return status;
   if (const Status status = check_weight(call.weight, call.rows); !status.ok()) return status;
-  if (call.rows.n == 0) return {};  // nothing to write, however many rows
-  return for_each_row<ForwardWorker>(call, call.rows, call.weight.given, context);
+  if (call.rows.n == 0 || call.rows.count == 0) return {};  // nothing to write
+  const bool copies = !call.lam.array.given && call.lam.number == 0;
+  if (call.weight.given || copies) {
+    return for_each_row<ForwardWorker>(call, call.rows, call.weight.given, context);
+  }
+  if (call.x.dtype == DType::float64) return forward_in<double>(call, context);
+  return forward_in<float>(call, context);
 }
 
 }  // namespace tautline::detail

@@ -1,4 +1,4 @@
-// Runs one worker a task over the rows of a batch on the caller's executor.
+// Runs the rows of a batch as tasks on the caller's executor.
 #pragma once
 
 #include <algorithm>
@@ -13,98 +13,126 @@
 
 namespace tautline::detail {
 
-inline std::size_t scratch_bytes(std::int32_t n, bool weighted) {
+inline int concurrency(const Context& context) noexcept {
+  return context.executor == nullptr ? 1 : std::max(context.executor->concurrency(), 1);
+}
+
+/// How work is shared out: tasks take chunks of it, so that slow parts do not
+/// leave threads idle. Parts never depend on one another: which task takes one
+/// cannot change its bits.
+struct Sharing {
+  Sharing(std::int64_t all, std::int64_t chunk_size, const Context& context) noexcept
+      : count(all), chunk(std::max<std::int64_t>(chunk_size, 1)) {
+    tasks = static_cast<int>(
+        std::clamp<std::int64_t>(concurrency(context), 1, std::max<std::int64_t>(chunks(), 1)));
+  }
+
+  [[nodiscard]] std::int64_t chunks() const noexcept { return (count + chunk - 1) / chunk; }
+
+  std::int64_t count;
+  std::int64_t chunk;
+  int tasks = 1;
+};
+
+/// Scratch memory of a call: the caller's workspace, or its own.
+class CallMemory {
+ public:
+  CallMemory(std::size_t bytes, const Context& context) noexcept {
+    block_ = static_cast<std::byte*>(context.workspace);
+    if (block_ == nullptr) {
+      owned_.reset(static_cast<std::byte*>(
+          ::operator new[](bytes, std::align_val_t{Scratch::kAlignment}, std::nothrow)));
+      block_ = owned_.get();
+      if (block_ == nullptr) {
+        status_ = {.code = StatusCode::out_of_memory,
+                   .argument = "workspace",
+                   .given = static_cast<double>(bytes)};
+      }
+    } else if (context.workspace_size < bytes) {
+      status_ = {.code = StatusCode::invalid_argument,
+                 .argument = "workspace_size",
+                 .expected = "must be at least what prox_tv1d_workspace gives",
+                 .given = static_cast<double>(context.workspace_size),
+                 .has_given = true};
+    } else if (reinterpret_cast<std::uintptr_t>(block_) % Scratch::kAlignment != 0) {
+      status_ = {.code = StatusCode::invalid_argument,
+                 .argument = "workspace",
+                 .expected = "must be aligned to 64 bytes"};
+    }
+  }
+
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+  [[nodiscard]] std::byte* block() const noexcept { return block_; }
+
+ private:
+  struct AlignedDelete {
+    void operator()(std::byte* block) const noexcept {
+      ::operator delete[](block, std::align_val_t{Scratch::kAlignment});
+    }
+  };
+  std::unique_ptr<std::byte[], AlignedDelete> owned_;
+  std::byte* block_ = nullptr;
+  Status status_;
+};
+
+/// Makes a worker for each task, make(scratch), and calls worker(first, last) for
+/// every chunk. Every task has `task_bytes` of the memory at `block`.
+template <class Make>
+void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_bytes,
+                    const Context& context, const Make& make) noexcept {
+  struct Shared {
+    const Sharing& sharing;
+    const Make& make;
+    std::byte* block;
+    std::size_t task_bytes;
+    std::atomic<std::int64_t> next{0};
+  } shared{sharing, make, block, task_bytes};
+  const auto task = [](void* argument, int i) {
+    Shared& s = *static_cast<Shared*>(argument);
+    Scratch scratch(s.block + static_cast<std::size_t>(i) * s.task_bytes);
+    auto worker = s.make(scratch);
+    for (;;) {
+      const std::int64_t chunk = s.next.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= s.sharing.chunks()) return;
+      const std::int64_t first = chunk * s.sharing.chunk;
+      worker(first, std::min(first + s.sharing.chunk, s.sharing.count));
+    }
+  };
+  if (context.executor == nullptr) {
+    task(&shared, 0);
+  } else {
+    context.executor->run(sharing.tasks, task, &shared);
+  }
+}
+
+/// Large enough to make the hand-out free, small enough to share out an image.
+inline Sharing share_rows(const Rows& rows, const Context& context) noexcept {
+  constexpr std::int64_t kChunkSamples = 8192;
+  return {rows.count, kChunkSamples / std::max(rows.n, 1), context};
+}
+
+inline std::size_t row_scratch_bytes(std::int32_t n, bool weighted) noexcept {
   Scratch counter(nullptr);
   RowScratch(counter, n, weighted);
   return counter.used();
 }
-
-/// How a batch is shared out: tasks take chunks of rows, so that slow rows do
-/// not leave threads idle. Rows never depend on one another: which task takes a
-/// row cannot change its bits.
-struct Sharing {
-  Sharing(const Rows& rows, const Context& context) noexcept
-      : chunk_rows(std::clamp<std::int64_t>(kChunkElements / std::max(rows.n, 1), 1,
-                                            std::max<std::int64_t>(rows.count, 1))),
-        chunks((rows.count + chunk_rows - 1) / chunk_rows) {
-    const int threads = context.executor == nullptr ? 1 : context.executor->concurrency();
-    tasks =
-        static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(chunks, 1)));
-  }
-
-  /// Large enough to make the hand-out free, small enough to share out an image.
-  static constexpr std::int64_t kChunkElements = 8192;
-
-  std::int64_t chunk_rows;
-  std::int64_t chunks;
-  int tasks = 1;
-};
 
 /// Makes a Worker(call, scratch) for each task and calls it for every row. All
 /// memory is had before the first row is touched.
 template <class Worker, class Call>
 Status for_each_row(const Call& call, const Rows& rows, bool weighted,
                     const Context& context) noexcept {
-  struct AlignedDelete {
-    void operator()(std::byte* block) const noexcept {
-      ::operator delete[](block, std::align_val_t{Scratch::kAlignment});
-    }
-  };
-  struct Batch {
-    const Call& call;
-    const Rows& rows;
-    bool weighted;
-    std::byte* block;
-    std::size_t task_bytes;
-    Sharing sharing;
-    std::atomic<std::int64_t> next_chunk{0};
-  };
-
   if (rows.count == 0) return {};
-  const Sharing sharing(rows, context);
-  const std::size_t task_bytes = scratch_bytes(rows.n, weighted);
-  const std::size_t bytes = task_bytes * static_cast<std::size_t>(sharing.tasks);
-  std::unique_ptr<std::byte[], AlignedDelete> owned;
-  auto* block = static_cast<std::byte*>(context.workspace);
-  if (block == nullptr) {
-    owned.reset(static_cast<std::byte*>(
-        ::operator new[](bytes, std::align_val_t{Scratch::kAlignment}, std::nothrow)));
-    block = owned.get();
-    if (block == nullptr) {
-      return {.code = StatusCode::out_of_memory,
-              .argument = "workspace",
-              .given = static_cast<double>(bytes)};
-    }
-  } else if (context.workspace_size < bytes) {
-    return {.code = StatusCode::invalid_argument,
-            .argument = "workspace_size",
-            .expected = "must be at least what prox_tv1d_workspace gives",
-            .given = static_cast<double>(context.workspace_size),
-            .has_given = true};
-  } else if (reinterpret_cast<std::uintptr_t>(block) % Scratch::kAlignment != 0) {
-    return {.code = StatusCode::invalid_argument,
-            .argument = "workspace",
-            .expected = "must be aligned to 64 bytes"};
-  }
-
-  Batch batch{call, rows, weighted, block, task_bytes, sharing};
-  const auto task = [](void* argument, int i) {
-    Batch& b = *static_cast<Batch*>(argument);
-    Scratch scratch(b.block + static_cast<std::size_t>(i) * b.task_bytes);
-    Worker worker(b.call, RowScratch(scratch, b.rows.n, b.weighted));
-    for (;;) {
-      const std::int64_t chunk = b.next_chunk.fetch_add(1, std::memory_order_relaxed);
-      if (chunk >= b.sharing.chunks) return;
-      const std::int64_t first = chunk * b.sharing.chunk_rows;
-      const std::int64_t last = std::min(first + b.sharing.chunk_rows, b.rows.count);
+  const Sharing sharing = share_rows(rows, context);
+  const std::size_t task_bytes = row_scratch_bytes(rows.n, weighted);
+  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
+  if (!memory.status().ok()) return memory.status();
+  for_each_chunk(sharing, memory.block(), task_bytes, context, [&](Scratch& scratch) {
+    return [worker = Worker(call, RowScratch(scratch, rows.n, weighted))](
+               std::int64_t first, std::int64_t last) mutable {
       for (std::int64_t row = first; row < last; ++row) worker(row);
-    }
-  };
-  if (context.executor == nullptr) {
-    task(&batch, 0);
-  } else {
-    context.executor->run(sharing.tasks, task, &batch);
-  }
+    };
+  });
   return {};
 }
 

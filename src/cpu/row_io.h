@@ -2,6 +2,8 @@
 // which the CPU backend computes.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -64,20 +66,39 @@ inline void copy_element(const RowSpan<void>& to, std::int64_t i, const RowSpan<
                static_cast<std::size_t>(bytes));
 }
 
-/// The codes of a row, one a byte while it is worked on, to and from the 2-bit form.
+/// The codes of a row, one a byte while it is worked on, to the 2-bit form: bytes
+/// are moved together in pairs, then pairs of pairs.
+inline std::uint32_t pack_eight_codes(std::uint64_t bytes) noexcept {
+  bytes = (bytes | bytes >> 6) & 0x000F000F000F000F;
+  bytes = (bytes | bytes >> 12) & 0x000000FF000000FF;
+  return static_cast<std::uint32_t>(bytes | bytes >> 24) & 0xFFFF;
+}
+
+inline std::uint64_t unpack_eight_codes(std::uint32_t bits) noexcept {
+  std::uint64_t bytes = bits & 0xFFFF;
+  bytes = (bytes | bytes << 24) & 0x000000FF000000FF;
+  bytes = (bytes | bytes << 12) & 0x000F000F000F000F;
+  return (bytes | bytes << 6) & 0x0303030303030303;
+}
+
+static_assert(std::endian::native == std::endian::little, "codes are moved as bytes of numbers");
+
 inline void pack_codes(const Code* codes, std::int32_t n, std::uint32_t* words) {
   for (std::int32_t first = 0; first < n; first += kCodesPerWord) {
-    std::uint32_t word = 0;
-    const std::int32_t last = n - first < kCodesPerWord ? n : first + kCodesPerWord;
-    for (std::int32_t i = first; i < last; ++i) {
-      word |= static_cast<std::uint32_t>(codes[i]) << (2 * (i - first));
-    }
-    words[first / kCodesPerWord] = word;
+    std::uint64_t halves[2] = {};
+    const std::int32_t count = std::min(n - first, kCodesPerWord);
+    std::memcpy(halves, codes + first, static_cast<std::size_t>(count));
+    words[first / kCodesPerWord] = pack_eight_codes(halves[0]) | pack_eight_codes(halves[1]) << 16;
   }
 }
 
 inline void unpack_codes(const std::uint32_t* words, std::int32_t n, Code* codes) {
-  for (std::int32_t i = 0; i < n; ++i) codes[i] = code_at(words, i);
+  for (std::int32_t first = 0; first < n; first += kCodesPerWord) {
+    const std::uint32_t word = words[first / kCodesPerWord];
+    const std::uint64_t halves[2] = {unpack_eight_codes(word), unpack_eight_codes(word >> 16)};
+    const std::int32_t count = std::min(n - first, kCodesPerWord);
+    std::memcpy(codes + first, halves, static_cast<std::size_t>(count));
+  }
 }
 
 }  // namespace tautline::detail

@@ -18,7 +18,7 @@ constexpr double kStepsAnElement = 8;
 
 std::int64_t count_steps(const std::vector<double>& x, double lam, bool weighted, bool per_edge) {
   const auto n = static_cast<std::int32_t>(x.size());
-  const auto bytes = detail::scratch_bytes(n, weighted);
+  const auto bytes = detail::row_scratch_bytes(n, weighted);
   const std::unique_ptr<std::byte, decltype(&std::free)> block(
       static_cast<std::byte*>(std::aligned_alloc(64, bytes)), std::free);
   detail::Scratch scratch(block.get());

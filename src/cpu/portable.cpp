@@ -1,0 +1,179 @@
+// What the vector code does, in plain C++.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "cpu/accurate_sum.h"
+#include "cpu/targets.h"
+#include "step/direct.h"
+#include "step/segment.h"
+
+namespace tautline::detail {
+namespace {
+
+template <class T>
+void find_jumps(const LaneJobs<T>& jobs, JobEnd end, LaneShape /*shape*/,
+                FoundJumps& found) noexcept {
+  for (std::int32_t j = 0; j < jobs.count; ++j) {
+    const DirectJob<T> job = {.x = jobs.x,
+                              .edge_lam = jobs.edge_lam,
+                              .first = jobs.first[j],
+                              .last = jobs.last[j],
+                              .lam = jobs.lam[j],
+                              .u_start = jobs.u_start == nullptr ? T{0} : jobs.u_start[j],
+                              .u_end = jobs.u_end == nullptr ? T{0} : jobs.u_end[j]};
+    const HandedOver rest = end == JobEnd::row ? find_jumps_directly<JobEnd::row>(job, found.codes)
+                            : end == JobEnd::piece
+                                ? find_jumps_directly<JobEnd::piece>(job, found.codes)
+                                : find_jumps_directly<JobEnd::open>(job, found.codes);
+    if (rest.sample >= 0) found.handed_over[found.handed_over_count++] = rest;
+  }
+}
+
+template <class T>
+void list_segments(const Code* codes, std::int32_t n, Code after, SegmentList<T>& list) noexcept {
+  list.count = 0;
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (codes[i] != Code::continues) list.starts[list.count++] = segment_start(i, codes[i]);
+  }
+  list.starts[list.count] = segment_start(n, after);
+}
+
+template <class T>
+std::int32_t segment_length(const SegmentList<T>& list, std::int32_t s) noexcept {
+  return start_sample(list.starts[s + 1]) - start_sample(list.starts[s]);
+}
+
+template <class T>
+void sum_segments(const T* x, const SegmentList<T>& list) noexcept {
+  for (std::int32_t s = 0; s < list.count; ++s) {
+    AccurateSum sum;
+    const std::int32_t last = start_sample(list.starts[s + 1]);
+    for (std::int32_t i = start_sample(list.starts[s]); i < last; ++i) {
+      sum.add(static_cast<double>(x[i]));
+    }
+    list.values[s] = static_cast<T>(sum.value());
+  }
+}
+
+template <class T>
+T lam_behind(const SolvedStretch<T>& row, std::int32_t sample) noexcept {
+  if (row.edge_lam != nullptr) return row.edge_lam[sample];
+  if (row.row_lam != nullptr) return row.row_lam[sample / row.row_length];
+  return row.lam;
+}
+
+template <class T>
+void sum_with_borders(const SolvedStretch<T>& row, const SegmentList<T>& list) noexcept {
+  sum_segments(row.x, list);
+  for (std::int32_t s = 0; s < list.count; ++s) {
+    const SegmentStart left = list.starts[s];
+    const SegmentStart right = list.starts[s + 1];
+    const struct {
+      const SolvedStretch<T>& row;
+      T operator[](std::int32_t edge) const noexcept { return lam_behind(row, edge); }
+    } lams{row};
+    list.values[s] += border_term<T>(lams, start_sample(left) - 1, jump_sign(start_code(left)),
+                                     start_sample(right) - 1, jump_sign(start_code(right)));
+  }
+}
+
+template <class T>
+void divide_by_length(const SegmentList<T>& list) noexcept {
+  for (std::int32_t s = 0; s < list.count; ++s) {
+    list.values[s] /= static_cast<T>(segment_length(list, s));
+  }
+}
+
+template <class T>
+bool jumps_are_real(const SegmentList<T>& list) noexcept {
+  for (std::int32_t s = 1; s < list.count; ++s) {
+    const auto sign = static_cast<T>(jump_sign(start_code(list.starts[s])));
+    if (sign != 0 && !((list.values[s] - list.values[s - 1]) * sign > 0)) return false;
+  }
+  return true;
+}
+
+template <class T, class Store>
+void spread_values(const SegmentList<T>& list, Store store) noexcept {
+  for (std::int32_t s = 0; s < list.count; ++s) {
+    const std::int32_t last = start_sample(list.starts[s + 1]);
+    for (std::int32_t i = start_sample(list.starts[s]); i < last; ++i) store(i, list.values[s]);
+  }
+}
+
+template <class T>
+void finish(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
+  list_segments(row.codes, row.n, row.after, list);
+  sum_with_borders(row, list);
+  divide_by_length(list);
+  if (!jumps_are_real(list)) {
+    sum_with_borders(row, list);
+    join_segments(list, row.codes);
+    divide_by_length(list);
+  }
+  spread_values(list, [&](std::int32_t i, T value) {
+    row.y[i] = (row.sharp ? mirror(row.x[i], value) : value) + row.offset;
+  });
+}
+
+template <class T>
+void average(const GradientStretch<T>& row, SegmentList<T>& list) noexcept {
+  list_segments(row.codes, row.n, Code::plain, list);
+  sum_segments(row.g, list);
+  divide_by_length(list);
+  spread_values(list, [&](std::int32_t i, T mean) {
+    row.grad_x[i] = row.sharp ? row.g[i] + (row.g[i] - mean) : mean;
+  });
+}
+
+template <class T>
+Extent<T> extent(const T* x, std::int32_t n) noexcept {
+  Extent<T> result = {x[0], x[0], true};
+  for (std::int32_t i = 0; i < n; ++i) {
+    result.low = std::min(result.low, x[i]);
+    result.high = std::max(result.high, x[i]);
+    result.finite = result.finite && std::isfinite(x[i]);
+  }
+  return result;
+}
+
+template <class T>
+Extent<T> copy(const T* from, T* to, std::int32_t n) noexcept {
+  std::copy(from, from + n, to);
+  return extent(to, n);
+}
+
+template <class T>
+void gather_columns(const T* from, std::int64_t stride, std::int32_t rows, std::int32_t n, T* to,
+                    std::int64_t pitch) noexcept {
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t r = 0; r < rows; ++r) to[r * pitch + i] = from[i * stride + r];
+  }
+}
+
+template <class T>
+void scatter_columns(const T* from, std::int64_t pitch, std::int32_t rows, std::int32_t n, T* to,
+                     std::int64_t stride) noexcept {
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t r = 0; r < rows; ++r) to[i * stride + r] = from[r * pitch + i];
+  }
+}
+
+template <class T>
+constexpr VectorKernels<T> kKernels = {
+    .lanes = 1,
+    .find_jumps = find_jumps<T>,
+    .finish = finish<T>,
+    .average = average<T>,
+    .copy = copy<T>,
+    .extent = extent<T>,
+    .gather_columns = gather_columns<T>,
+    .scatter_columns = scatter_columns<T>,
+};
+
+}  // namespace
+
+constinit const CpuTarget kPortableTarget = {"portable", kKernels<float>, kKernels<double>};
+
+}  // namespace tautline::detail

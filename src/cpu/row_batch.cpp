@@ -1,0 +1,390 @@
+#include "cpu/row_batch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "cpu/row_io.h"
+
+namespace tautline::detail {
+namespace {
+
+/// Tiles hold this many samples, rows enough to keep all lanes busy to the end,
+/// and not more than there are for each task.
+constexpr std::int64_t kTileSamples = 32768;
+constexpr std::int64_t kFewestRows = 128;
+
+/// Samples that are finished together while they are in the first-level cache.
+constexpr std::int32_t kStretch = 4096;
+
+/// Rows start at multiples of this, so that a row is cut into the same blocks
+/// wherever it stands.
+constexpr std::int64_t kPitchUnit = 16;
+
+/// Lanes a multiple of this apart would share the few places the cache has for them.
+constexpr std::int64_t kUnluckyPitch = 256;
+
+/// Jobs that the plain code is faster for.
+constexpr std::int32_t kFewJobs = 2;
+
+/// Beyond this many times the range, lam's last bit is worth too much of the
+/// range: float32 cannot add samples to a dual variable of that size.
+template <class T>
+constexpr T kLargestLam = std::is_same_v<T, float> ? T{8} : std::numeric_limits<T>::max();
+
+/// Sizes within these leave room for the sums of any row.
+template <class T>
+constexpr T kLargestSize = std::is_same_v<T, float> ? T{0x1p90F} : static_cast<T>(0x1p900);
+
+/// What samples are counted from: 0, or where all are further from it than they
+/// are from one another, the one nearest to it. Taking that off rounds nothing.
+template <class T>
+T choose_offset(Extent<T> extent) noexcept {
+  const T nearest = extent.low > 0 ? extent.low : extent.high;
+  const bool one_side = extent.low > 0 || extent.high < 0;
+  return one_side && std::abs(nearest) >= extent.high - extent.low ? nearest : T{0};
+}
+
+template <class T>
+constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
+
+}  // namespace
+
+TileLayout::TileLayout(const Rows& batch, int tasks) noexcept
+    : n(batch.n), pitch((batch.n + kPitchUnit - 1) / kPitchUnit * kPitchUnit) {
+  const std::int64_t share = (batch.count + tasks - 1) / tasks;
+  rows = static_cast<std::int32_t>(
+      std::min(share, std::max(kTileSamples / std::max(n, 1), kFewestRows)));
+  rows = std::max(rows, 1);
+  if (pitch % kUnluckyPitch == 0) pitch += kPitchUnit;
+  together = static_cast<std::int32_t>(std::max<std::int64_t>(1, kStretch / pitch));
+}
+
+template <class T>
+std::size_t TileScratch<T>::bytes(const TileLayout& layout) noexcept {
+  Scratch counter(nullptr);
+  TileScratch().cut(counter, layout);
+  return counter.used();
+}
+
+template <class T>
+TileScratch<T>::TileScratch(Scratch scratch, const TileLayout& layout) noexcept {
+  cut(scratch, layout);
+}
+
+template <class T>
+void TileScratch<T>::cut(Scratch& scratch, const TileLayout& layout) noexcept {
+  const std::int64_t samples = layout.rows * layout.pitch + 2 * kSegmentSlack;
+  const auto padded = [](auto* array) { return array == nullptr ? array : array + kSegmentSlack; };
+  x = padded(scratch.take<T>(samples));
+  edge_lam = padded(scratch.take<T>(samples));
+  codes = padded(scratch.take<Code>(samples));
+  first = scratch.take<std::int32_t>(layout.rows + kLaneSlack);
+  last = scratch.take<std::int32_t>(layout.rows + kLaneSlack);
+  lam = scratch.take<T>(layout.rows + kLaneSlack);
+  row_lam = scratch.take<T>(layout.rows);
+  offset = scratch.take<T>(layout.rows);
+  row = scratch.take<std::int64_t>(layout.rows);
+  extent = scratch.take<Extent<T>>(layout.rows);
+  path = scratch.take<RowPath>(layout.rows);
+  handed_over = scratch.take<HandedOver>(layout.rows);
+  knots = scratch.take<Knot>(2 * std::int64_t{layout.n});
+  const std::int64_t stretch = std::int64_t{layout.together} * layout.pitch + 2 * kSegmentSlack;
+  segments.starts = scratch.take<SegmentStart>(stretch);
+  segments.values = padded(scratch.take<T>(stretch));
+  segments.lam = padded(scratch.take<T>(stretch));
+  segments.start_bits = scratch.take<std::uint8_t>(stretch / 8 + kSegmentSlack);
+}
+
+template <class T>
+RowBatch<T>::RowBatch(const Forward1d& call, const CpuTarget& target, const TileLayout& layout,
+                      const TileScratch<T>& tile) noexcept
+    : call_(call),
+      kernels_(target.kernels<T>()),
+      layout_(layout),
+      t_(tile),
+      segments_(tile.segments),
+      x_(call.x, call.rows),
+      y_(call.y, call.rows) {}
+
+template <class T>
+void RowBatch<T>::solve(std::int64_t first, std::int32_t count, LeftRows& wide,
+                        LeftRows& unusual) noexcept {
+  used_ = count;
+  for (std::int32_t slot = 0; slot < count; ++slot) t_.row[slot] = first + slot;
+  load_all();
+  solve_loaded(wide, unusual);
+}
+
+template <class T>
+void RowBatch<T>::solve(const LeftRows& rows, LeftRows& unusual) noexcept {
+  used_ = rows.count;
+  std::copy(rows.rows, rows.rows + rows.count, t_.row);
+  for (std::int32_t slot = 0; slot < used_; ++slot) load(slot);
+  LeftRows none = {};
+  solve_loaded(none, unusual);
+}
+
+/// Rows that follow one another in the batch.
+template <class T>
+void RowBatch<T>::load_all() noexcept {
+  const bool columns = call_.x.dtype == kDType<T> && call_.x.stride != 1 && x_.step() == 1;
+  for (std::int32_t slot = 0; slot < used_;) {
+    if (!columns) {
+      load(slot++);
+      continue;
+    }
+    const auto rows = static_cast<std::int32_t>(
+        std::min<std::int64_t>(used_ - slot, x_.neighbours(t_.row[slot])));
+    T* to = t_.x + slot * layout_.pitch;
+    kernels_.gather_columns(static_cast<const T*>(x_[t_.row[slot]].data), call_.x.stride, rows,
+                            layout_.n, to, layout_.pitch);
+    for (const std::int32_t behind = slot + rows; slot < behind; ++slot) {
+      t_.extent[slot] = kernels_.extent(t_.x + slot * layout_.pitch, layout_.n);
+    }
+  }
+}
+
+template <class T>
+void RowBatch<T>::load(std::int32_t slot) noexcept {
+  const auto row = x_[t_.row[slot]];
+  T* to = t_.x + slot * layout_.pitch;
+  if (row.dtype == kDType<T> && row.stride == 1) {
+    t_.extent[slot] = kernels_.copy(static_cast<const T*>(row.data), to, layout_.n);
+    return;
+  }
+  with_storage(row.dtype, [&](auto storage) {
+    using Storage = decltype(storage);
+    const auto* from = static_cast<const Storage*>(row.data);
+    for (std::int32_t i = 0; i < layout_.n; ++i) {
+      to[i] = static_cast<T>(static_cast<double>(from[i * row.stride]));
+    }
+  });
+  t_.extent[slot] = kernels_.extent(to, layout_.n);
+}
+
+template <class T>
+void RowBatch<T>::solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept {
+  const std::int64_t samples = used_ * layout_.pitch;
+  std::fill(t_.codes, t_.codes + samples + kSegmentSlack, Code::continues);
+  bool any_offset = false;
+  for (std::int32_t slot = 0; slot < used_; ++slot) {
+    std::fill(t_.x + slot * layout_.pitch + layout_.n, t_.x + (slot + 1) * layout_.pitch, T{0});
+    t_.path[slot] = classify(slot);
+    if (t_.path[slot] == RowPath::wide) wide.add(t_.row[slot]);
+    if (t_.path[slot] == RowPath::unusual) unusual.add(t_.row[slot]);
+    any_offset = any_offset || t_.offset[slot] != 0;
+  }
+  find_jumps();
+  for (std::int32_t slot = 0; slot < used_; ++slot) {
+    // What fills up the pitch is a segment of its own.
+    t_.codes[slot * layout_.pitch + layout_.n] = Code::plain;
+    t_.codes[slot * layout_.pitch] = Code::plain;
+  }
+  const std::int32_t together = any_offset ? 1 : layout_.together;
+  for (std::int32_t slot = 0; slot < used_; slot += together) {
+    finish(slot, std::min(together, used_ - slot));
+  }
+  write_all();
+}
+
+/// Reads lam and decides what becomes of a row, from the row alone.
+template <class T>
+RowPath RowBatch<T>::classify(std::int32_t slot) noexcept {
+  const Extent<T> extent = t_.extent[slot];
+  t_.offset[slot] = 0;
+  t_.row_lam[slot] = 0;
+  if (!extent.finite) return RowPath::unusual;
+  const T range = extent.high - extent.low;
+  const T size = std::max(std::abs(extent.low), std::abs(extent.high));
+  if (size > kLargestSize<T> || (range != 0 && range < 1 / kLargestSize<T>)) {
+    return RowPath::unusual;
+  }
+  const T unbinding = static_cast<T>(layout_.n) * range;  // no edge carries as much
+  const LamExtent lam = load_lam(slot, unbinding);
+  if (lam.low == 0) return RowPath::unusual;
+  const bool flat = lam.low >= static_cast<double>(unbinding) / 4;
+  if (!flat) {
+    if (lam.low < static_cast<double>(1 / kLargestSize<T>)) return RowPath::unusual;
+    const double high = std::min(lam.high, static_cast<double>(unbinding));
+    if (high > static_cast<double>(kLargestLam<T>) * static_cast<double>(range)) {
+      return RowPath::wide;
+    }
+  }
+
+  t_.offset[slot] = choose_offset(extent);
+  if (t_.offset[slot] != 0) {
+    T* x = t_.x + slot * layout_.pitch;
+    for (std::int32_t i = 0; i < layout_.n; ++i) x[i] -= t_.offset[slot];
+  }
+  return flat ? RowPath::flat : RowPath::lanes;
+}
+
+/// Loads lam of a row, cut off where more makes no difference; returns what it was.
+template <class T>
+LamExtent RowBatch<T>::load_lam(std::int32_t slot, T unbinding) noexcept {
+  const auto cut = [&](double lam) {
+    return lam < static_cast<double>(unbinding) ? static_cast<T>(lam) : unbinding;
+  };
+  const ConstRowArray& array = call_.lam.array;
+  if (!per_edge()) {
+    const double lam = !array.given      ? call_.lam.number
+                       : array.size == 0 ? 1  // no edge: any lam but 0 is the same
+                                         : load_element(array.row(call_.rows, t_.row[slot]), 0);
+    t_.row_lam[slot] = cut(lam);
+    return {lam, lam};
+  }
+  T* edges = t_.edge_lam + slot * layout_.pitch;
+  const auto row = array.row(call_.rows, t_.row[slot]);
+  LamExtent extent = {std::numeric_limits<double>::infinity(), 0};
+  with_storage(row.dtype, [&](auto storage) {
+    using Storage = decltype(storage);
+    const auto* from = static_cast<const Storage*>(row.data);
+    for (std::int32_t e = 0; e < layout_.n - 1; ++e) {
+      const auto lam = static_cast<double>(from[e * row.stride]);
+      edges[e] = cut(lam);
+      extent.low = std::min(extent.low, lam);
+      extent.high = std::max(extent.high, lam);
+    }
+  });
+  std::fill(edges + layout_.n - 1, edges + layout_.pitch, T{0});
+  return extent;
+}
+
+template <class T>
+void RowBatch<T>::find_jumps() noexcept {
+  LaneJobs<T> jobs = {.first = t_.first,
+                      .last = t_.last,
+                      .lam = t_.lam,
+                      .x = t_.x,
+                      .edge_lam = per_edge() ? t_.edge_lam : nullptr};
+  for (std::int32_t slot = 0; slot < used_; ++slot) {
+    if (t_.path[slot] != RowPath::lanes) continue;
+    t_.first[jobs.count] = static_cast<std::int32_t>(slot * layout_.pitch);
+    t_.last[jobs.count] = t_.first[jobs.count] + layout_.n - 1;
+    t_.lam[jobs.count++] = t_.row_lam[slot];
+  }
+  if (jobs.count == 0) return;
+  std::fill_n(t_.first + jobs.count, kLaneSlack, kNoJob);
+  std::fill_n(t_.last + jobs.count, kLaneSlack, kNoJob);
+  std::fill_n(t_.lam + jobs.count, kLaneSlack, T{0});
+  FoundJumps found = {.codes = t_.codes, .handed_over = t_.handed_over};
+  const auto find =
+      jobs.count > kFewJobs ? kernels_.find_jumps : kPortableTarget.kernels<T>().find_jumps;
+  find(jobs, JobEnd::row, choose_shape(jobs), found);
+  for (std::int32_t i = 0; i < found.handed_over_count; ++i) pull_string(found.handed_over[i]);
+}
+
+/// A step of more than 2 lam is as good as a jump: counts them in a few rows.
+template <class T>
+LaneShape RowBatch<T>::choose_shape(const LaneJobs<T>& jobs) const noexcept {
+  constexpr std::int32_t kSampledRows = 8;
+  constexpr std::int32_t kSampledSteps = 63;
+  const std::int32_t steps = std::min(kSampledSteps, layout_.n - 1);
+  std::int32_t large = 0;
+  std::int32_t all = 0;
+  for (std::int32_t j = 0; j < jobs.count; j += (jobs.count + kSampledRows - 1) / kSampledRows) {
+    const T* x = jobs.x + jobs.first[j];
+    for (std::int32_t i = 0; i < steps; ++i) {
+      const T lam = jobs.edge_lam == nullptr ? jobs.lam[j] : jobs.edge_lam[jobs.first[j] + i];
+      large += std::abs(x[i + 1] - x[i]) > 2 * lam ? 1 : 0;
+      ++all;
+    }
+  }
+  return 2 * large > all ? LaneShape::short_segments : LaneShape::long_segments;
+}
+
+/// The rest of a row that the direct method reads again too often.
+template <class T>
+void RowBatch<T>::pull_string(HandedOver rest) noexcept {
+  const auto slot = static_cast<std::int32_t>(rest.sample / layout_.pitch);
+  const std::int64_t behind = slot * layout_.pitch + layout_.n;
+  const auto n = static_cast<std::int32_t>(behind - rest.sample);
+  const T* x = t_.x + rest.sample;
+  Code* codes = t_.codes + rest.sample;
+  codes[0] = rest.code;
+  const auto pull = [&](const auto& lams, T lam_before) {
+    const double u_start = -jump_sign(rest.code) * static_cast<double>(lam_before);
+    pull_unweighted_string(x, n, lams, u_start, 0.0, t_.knots,
+                           [&](std::int32_t k, Code code) { codes[k] = code; });
+  };
+  if (per_edge()) {
+    const T* edges = t_.edge_lam + rest.sample;
+    pull(EdgeLam<T>{edges}, edges[-1]);
+  } else {
+    pull(UniformLam<T>{t_.row_lam[slot]}, t_.row_lam[slot]);
+  }
+}
+
+template <class T>
+void RowBatch<T>::finish(std::int32_t slot, std::int32_t rows) noexcept {
+  SolvedStretch<T> stretch = {
+      .x = t_.x + slot * layout_.pitch,
+      .codes = t_.codes + slot * layout_.pitch,
+      .y = t_.x + slot * layout_.pitch,
+      .n = static_cast<std::int32_t>((rows - 1) * layout_.pitch + layout_.n),
+      .lam = t_.row_lam[slot],
+      .offset = t_.offset[slot],
+      .sharp = call_.mode == Mode::sharp};
+  if (per_edge()) stretch.edge_lam = t_.edge_lam + slot * layout_.pitch;
+  if (call_.lam.array.given && !per_edge()) {
+    stretch.row_lam = t_.row_lam + slot;
+    stretch.row_length = static_cast<std::int32_t>(layout_.pitch);
+  }
+  kernels_.finish(stretch, segments_);
+}
+
+template <class T>
+void RowBatch<T>::write_all() noexcept {
+  const bool columns = call_.y.dtype == kDType<T> && call_.y.stride != 1 && y_.step() == 1;
+  for (std::int32_t slot = 0; slot < used_;) {
+    if (!is_solved(slot)) {
+      ++slot;
+      continue;
+    }
+    std::int32_t behind = slot + 1;
+    if (columns) {
+      const std::int64_t neighbours = y_.neighbours(t_.row[slot]);
+      while (behind < used_ && behind - slot < neighbours && is_solved(behind) &&
+             t_.row[behind] == t_.row[behind - 1] + 1) {
+        ++behind;
+      }
+      kernels_.scatter_columns(t_.x + slot * layout_.pitch, layout_.pitch, behind - slot, layout_.n,
+                               static_cast<T*>(y_[t_.row[slot]].data), call_.y.stride);
+    } else {
+      write(slot);
+    }
+    for (; slot < behind; ++slot) {
+      if (call_.partition == nullptr) continue;
+      pack_codes(t_.codes + slot * layout_.pitch, layout_.n,
+                 call_.partition + t_.row[slot] * partition_words(layout_.n));
+    }
+  }
+}
+
+template <class T>
+void RowBatch<T>::write(std::int32_t slot) noexcept {
+  const auto row = y_[t_.row[slot]];
+  const T* from = t_.x + slot * layout_.pitch;
+  with_storage(row.dtype, [&](auto storage) {
+    using Storage = decltype(storage);
+    auto* to = static_cast<Storage*>(row.data);
+    if constexpr (std::is_same_v<Storage, T>) {
+      if (row.stride == 1) {
+        std::copy(from, from + layout_.n, to);
+        return;
+      }
+    }
+    for (std::int32_t i = 0; i < layout_.n; ++i) {
+      to[i * row.stride] = static_cast<Storage>(static_cast<double>(from[i]));
+    }
+  });
+}
+
+template struct TileScratch<float>;
+template struct TileScratch<double>;
+template class RowBatch<float>;
+template class RowBatch<double>;
+
+}  // namespace tautline::detail

@@ -1,0 +1,122 @@
+// Many rows at once: staged side by side in one tile of memory, searched for
+// jumps a row a lane, finished and written out.
+#pragma once
+
+#include <cstdint>
+
+#include "backend.h"
+#include "cpu/row_places.h"
+#include "cpu/scratch.h"
+#include "cpu/targets.h"
+#include "step/fast_taut_string.h"
+
+namespace tautline::detail {
+
+/// How many rows stand in a tile, and how.
+struct TileLayout {
+  TileLayout(const Rows& batch, int tasks) noexcept;
+
+  std::int32_t rows;      // at most
+  std::int32_t n;         // of a row
+  std::int64_t pitch;     // from row to row
+  std::int32_t together;  // rows that are finished together
+};
+
+/// What becomes of a row. It depends on that row alone, so that the result does
+/// not depend on its neighbours.
+enum class RowPath : std::uint8_t {
+  lanes,
+  flat,     // lam is so large that the result is the mean
+  wide,     // lam is so large that T's arithmetic is too coarse
+  unusual,  // not finite, near the ends of T's range, or with an edge of lam 0
+};
+
+/// The tile's arrays, for arithmetic in T.
+template <class T>
+struct TileScratch {
+  TileScratch(Scratch scratch, const TileLayout& layout) noexcept;
+
+  static std::size_t bytes(const TileLayout& layout) noexcept;
+
+  T* x = nullptr;  // and then y
+  T* edge_lam = nullptr;
+  Code* codes = nullptr;
+
+  std::int32_t* first = nullptr;  // these by job
+  std::int32_t* last = nullptr;
+  T* lam = nullptr;
+  HandedOver* handed_over = nullptr;
+
+  std::int64_t* row = nullptr;  // these by row in the tile: which of the batch it is
+  Extent<T>* extent = nullptr;
+  RowPath* path = nullptr;
+  T* offset = nullptr;
+  T* row_lam = nullptr;
+
+  Knot* knots = nullptr;
+  SegmentList<T> segments;
+
+ private:
+  TileScratch() = default;
+  void cut(Scratch& scratch, const TileLayout& layout) noexcept;
+};
+
+/// Rows of a batch that are left to others.
+struct LeftRows {
+  std::int64_t* rows = nullptr;
+  std::int32_t count = 0;
+
+  void add(std::int64_t row) noexcept { rows[count++] = row; }
+};
+
+/// Smallest and largest lam of a row.
+struct LamExtent {
+  double low;
+  double high;
+};
+
+/// Solves rows of a forward call in T's arithmetic.
+template <class T>
+class RowBatch {
+ public:
+  RowBatch(const Forward1d& call, const CpuTarget& target, const TileLayout& layout,
+           const TileScratch<T>& tile) noexcept;
+
+  /// Solves at most a tile of rows from `first` on; those that need wider
+  /// arithmetic or more care are added to the lists instead.
+  void solve(std::int64_t first, std::int32_t count, LeftRows& wide, LeftRows& unusual) noexcept;
+
+  /// Solves the listed rows, at most a tile of them; none needs wider arithmetic.
+  void solve(const LeftRows& rows, LeftRows& unusual) noexcept;
+
+ private:
+  void load_all() noexcept;
+  void load(std::int32_t slot) noexcept;
+  void solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept;
+  [[nodiscard]] RowPath classify(std::int32_t slot) noexcept;
+  [[nodiscard]] LamExtent load_lam(std::int32_t slot, T unbinding) noexcept;
+  void find_jumps() noexcept;
+  [[nodiscard]] LaneShape choose_shape(const LaneJobs<T>& jobs) const noexcept;
+  void pull_string(HandedOver rest) noexcept;
+  void finish(std::int32_t slot, std::int32_t rows) noexcept;
+  void write_all() noexcept;
+  void write(std::int32_t slot) noexcept;
+
+  [[nodiscard]] bool per_edge() const noexcept {
+    return call_.lam.array.given && call_.lam.array.size > 1;
+  }
+  [[nodiscard]] bool is_solved(std::int32_t slot) const noexcept {
+    return t_.path[slot] == RowPath::lanes || t_.path[slot] == RowPath::flat;
+  }
+
+  const Forward1d& call_;
+  const VectorKernels<T>& kernels_;
+  const TileLayout& layout_;
+  const TileScratch<T>& t_;
+  SegmentList<T> segments_;
+  RowPlaces<const void> x_;
+  RowPlaces<void> y_;
+  std::int32_t used_ = 0;  // rows in the tile
+};
+
+}  // namespace tautline::detail

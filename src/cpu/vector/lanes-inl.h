@@ -1,0 +1,257 @@
+// Small things that Highway lacks. Per-target.
+#if defined(TAUTLINE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTLINE_LANES_INL_H_
+#undef TAUTLINE_LANES_INL_H_
+#else
+#define TAUTLINE_LANES_INL_H_
+#endif
+
+#include <cstdint>
+#include <type_traits>
+
+#include "cpu/vector/bit_tables.h"
+#include "hwy/highway.h"
+
+#define TAUTLINE_UNROLL _Pragma("GCC unroll 16")
+
+HWY_BEFORE_NAMESPACE();
+namespace tautline::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// 32-bit indices in lanes as wide as DI's.
+template <class DI>
+HWY_INLINE hn::Vec<DI> load_indices(const std::int32_t* indices) {
+  const DI di;
+  if constexpr (sizeof(hn::TFromD<DI>) == 4) {
+    return hn::LoadU(di, indices);
+  } else {
+    return hn::PromoteTo(di, hn::LoadU(hn::Rebind<std::int32_t, DI>(), indices));
+  }
+}
+
+/// Keeps the compiler from taking what was stored out of the vector again, lane
+/// by lane: loads are cheaper.
+template <class Array>
+HWY_INLINE void launder(Array& array) {
+  asm volatile("" : "+m"(array));
+}
+
+/// The lanes of a mask as the low bits of a number.
+template <class D>
+HWY_INLINE std::uint32_t mask_bits(D d, hn::Mask<D> mask) {
+  // As wide as what is stored: a wider load would have to wait for the store.
+  std::conditional_t<(hn::MaxLanes(d) > 8), std::uint16_t, std::uint8_t> bits = 0;
+  hn::StoreMaskBits(d, mask, reinterpret_cast<std::uint8_t*>(&bits));
+  return bits;
+}
+
+/// The bytes of a number as lanes of DI.
+template <class DI>
+HWY_INLINE hn::Vec<DI> lanes_from_bytes(DI di, std::uint64_t bytes) {
+  static_assert(hn::MaxLanes(di) <= 8);
+  const hn::Rebind<std::uint8_t, DI> du8;
+  const hn::Rebind<std::int32_t, DI> di32;
+  const auto narrow =
+      hn::BitCast(hn::Full64<std::uint8_t>(), hn::Set(hn::Full64<std::uint64_t>(), bytes));
+  const auto wide = hn::PromoteTo(di32, hn::Vec<decltype(du8)>{narrow.raw});
+  if constexpr (sizeof(hn::TFromD<DI>) == 4) {
+    return wide;
+  } else {
+    return hn::PromoteTo(di, wide);
+  }
+}
+
+/// In lane i: how many of the bits 0 .. i of `bits` are set, less `base`.
+template <class DI>
+HWY_INLINE hn::Vec<DI> count_bits_up_to_lane(DI di, std::uint32_t bits, std::uint32_t base) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  const std::uint64_t low = kPrefixCounts[bits & 0xFF];
+  if constexpr (hn::MaxLanes(di) == 16) {
+    const std::uint64_t high = kPrefixCounts[bits >> 8] + kOnes * ((low >> 56) - base);
+    const hn::Full64<std::uint64_t> half;
+    const auto both = hn::Combine(hn::Full128<std::uint64_t>(), hn::Set(half, high),
+                                  hn::Set(half, low - kOnes * base));
+    return hn::PromoteTo(di, hn::BitCast(hn::Full128<std::uint8_t>(), both));
+  } else {
+    return lanes_from_bytes(di, low - kOnes * base);
+  }
+}
+
+/// The lanes whose bits are set, one behind the other.
+template <class D>
+HWY_INLINE hn::Vec<D> compress_lanes(D d, hn::Vec<D> v, std::uint32_t bits) {
+#if HWY_TARGET <= HWY_AVX3
+  const hn::RebindToSigned<D> di;
+  const auto raw = hn::BitCast(di, v).raw;
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    const auto where = static_cast<__mmask16>(bits);
+    return hn::BitCast(d, hn::Vec<decltype(di)>{_mm512_maskz_compress_epi32(where, raw)});
+  } else {
+    const auto where = static_cast<__mmask8>(bits);
+    return hn::BitCast(d, hn::Vec<decltype(di)>{_mm512_maskz_compress_epi64(where, raw)});
+  }
+#else
+  const hn::RebindToSigned<D> di;
+  return hn::TableLookupLanes(v, hn::IndicesFromVec(d, lanes_from_bytes(di, kSetBits[bits])));
+#endif
+}
+
+/// Comparisons within a mask: one instruction on AVX-512, which compilers do not
+/// find by themselves.
+template <class D>
+struct Within {
+  using V = hn::Vec<D>;
+  hn::Mask<D> mask;
+
+#if HWY_TARGET <= HWY_AVX3
+  template <int kCompare>
+  HWY_INLINE hn::Mask<D> compare(V a, V b) const {
+    if constexpr (sizeof(hn::TFromD<D>) == 4) {
+      return hn::Mask<D>{_mm512_mask_cmp_ps_mask(mask.raw, a.raw, b.raw, kCompare)};
+    } else {
+      return hn::Mask<D>{_mm512_mask_cmp_pd_mask(mask.raw, a.raw, b.raw, kCompare)};
+    }
+  }
+  HWY_INLINE hn::Mask<D> lt(V a, V b) const {
+    return compare<_CMP_LT_OQ>(a, b);
+  }
+  HWY_INLINE hn::Mask<D> gt(V a, V b) const {
+    return compare<_CMP_GT_OQ>(a, b);
+  }
+  HWY_INLINE hn::Mask<D> le(V a, V b) const {
+    return compare<_CMP_LE_OQ>(a, b);
+  }
+  HWY_INLINE hn::Mask<D> ge(V a, V b) const {
+    return compare<_CMP_GE_OQ>(a, b);
+  }
+#else
+  HWY_INLINE hn::Mask<D> lt(V a, V b) const {
+    return hn::And(mask, hn::Lt(a, b));
+  }
+  HWY_INLINE hn::Mask<D> gt(V a, V b) const {
+    return hn::And(mask, hn::Gt(a, b));
+  }
+  HWY_INLINE hn::Mask<D> le(V a, V b) const {
+    return hn::And(mask, hn::Le(a, b));
+  }
+  HWY_INLINE hn::Mask<D> ge(V a, V b) const {
+    return hn::And(mask, hn::Ge(a, b));
+  }
+#endif
+};
+
+/// Puts the first lanes of a vector, in order, where a mask is set.
+template <class D>
+class Spread {
+  using DI = hn::RebindToSigned<D>;
+
+ public:
+#if HWY_TARGET <= HWY_AVX3
+  HWY_INLINE explicit Spread(hn::Mask<DI> where) : where_(where) {}
+
+  HWY_INLINE hn::Vec<D> spread(hn::Vec<D> v) const {
+    const DI di;
+    return hn::BitCast(D(), spread(hn::BitCast(di, v)));
+  }
+  HWY_INLINE hn::Vec<DI> spread(hn::Vec<DI> v) const {
+    if constexpr (sizeof(hn::TFromD<D>) == 4) {
+      return hn::Vec<DI>{_mm512_maskz_expand_epi32(where_.raw, v.raw)};
+    } else {
+      return hn::Vec<DI>{_mm512_maskz_expand_epi64(where_.raw, v.raw)};
+    }
+  }
+
+ private:
+  hn::Mask<DI> where_;
+#else
+  HWY_INLINE explicit Spread(hn::Mask<DI> where) {
+    const DI di;
+    const std::uint32_t bits = mask_bits(di, where);
+    const auto counts = count_bits_up_to_lane(di, bits, 0);
+    // Lanes before the first set one get -1: any lane does.
+    from_ = hn::Max(hn::Sub(counts, hn::Set(di, 1)), hn::Zero(di));
+  }
+
+  template <class Vector>
+  HWY_INLINE Vector spread(Vector v) const {
+    const hn::DFromV<Vector> dv;
+    return hn::TableLookupLanes(v, hn::IndicesFromVec(dv, from_));
+  }
+
+ private:
+  hn::Vec<DI> from_;
+#endif
+};
+
+/// Moves lanes up by 1, 2, 4 ...
+template <class D, int kShifts>
+class LaneShifts {
+  using TI = hn::TFromD<hn::RebindToSigned<D>>;
+  static constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+  struct Table {
+    alignas(64) TI from[kShifts][kLanes];
+  };
+  static constexpr Table kTable = [] {
+    Table table{};
+    for (int r = 0; r < kShifts; ++r) {
+      for (int i = 0; i < kLanes; ++i) table.from[r][i] = i < (1 << r) ? 0 : i - (1 << r);
+    }
+    return table;
+  }();
+
+ public:
+  /// Lane i of the result is lane i - 2^r; the first ones are not defined.
+  static HWY_INLINE hn::Vec<D> shift(hn::Vec<D> v, int r) {
+    return hn::TableLookupLanes(v, hn::SetTableIndices(D(), kTable.from[r]));
+  }
+};
+
+/// Loads x[from[i]] into lane i where a lane's neighbours in its 128-bit block
+/// get what follows: the raw rows of a transpose.
+template <class D, class TI>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const hn::TFromD<D>* x, const TI* from) {
+  if constexpr (hn::MaxLanes(d) * sizeof(hn::TFromD<D>) == 16) {
+    return hn::LoadU(d, x + from[0]);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_blocks(half, x, from + hn::MaxLanes(half)),
+                       load_blocks(half, x, from));
+  }
+}
+
+/// out[j], lane i = x[from[i] + j] for j < kCount.
+template <int kCount, class D, class TI>
+HWY_INLINE void load_transposed(D d, const hn::TFromD<D>* x, const TI* from, hn::Vec<D>* out) {
+  using T = hn::TFromD<D>;
+  if constexpr (sizeof(T) == 4) {
+    static_assert(kCount % 4 == 0);
+    const hn::RepartitionToWide<D> dw;
+    TAUTLINE_UNROLL for (int j = 0; j < kCount; j += 4) {
+      const auto r0 = load_blocks(d, x + j, from);
+      const auto r1 = load_blocks(d, x + j, from + 1);
+      const auto r2 = load_blocks(d, x + j, from + 2);
+      const auto r3 = load_blocks(d, x + j, from + 3);
+      const auto a = hn::BitCast(dw, hn::InterleaveLower(d, r0, r1));
+      const auto b = hn::BitCast(dw, hn::InterleaveUpper(d, r0, r1));
+      const auto c = hn::BitCast(dw, hn::InterleaveLower(d, r2, r3));
+      const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, r2, r3));
+      out[j] = hn::BitCast(d, hn::InterleaveLower(dw, a, c));
+      out[j + 1] = hn::BitCast(d, hn::InterleaveUpper(dw, a, c));
+      out[j + 2] = hn::BitCast(d, hn::InterleaveLower(dw, b, e));
+      out[j + 3] = hn::BitCast(d, hn::InterleaveUpper(dw, b, e));
+    }
+  } else {
+    TAUTLINE_UNROLL for (int j = 0; j < kCount; j += 2) {
+      const auto r0 = load_blocks(d, x + j, from);
+      const auto r1 = load_blocks(d, x + j, from + 1);
+      out[j] = hn::InterleaveLower(d, r0, r1);
+      out[j + 1] = hn::InterleaveUpper(d, r0, r1);
+    }
+  }
+}
+
+}  // namespace tautline::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

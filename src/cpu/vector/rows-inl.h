@@ -1,0 +1,212 @@
+// One row from its codes to its result. Per-target.
+#if defined(TAUTLINE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTLINE_ROWS_INL_H_
+#undef TAUTLINE_ROWS_INL_H_
+#else
+#define TAUTLINE_ROWS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "cpu/vector/segments-inl.h"
+#include "cpu/vector/vector_kernels.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tautline::detail::HWY_NAMESPACE {
+
+template <Borders kBorders, class T>
+HWY_INLINE void find_values(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
+  list_segments(row.codes, row.n, row.after, list);
+  if constexpr (kBorders == Borders::edges) {
+    if (row.edge_lam != nullptr) {
+      list_edge_lam(row.edge_lam, list);
+    } else {
+      list_row_lam(row.row_lam, row.row_length, list);
+    }
+  }
+  sum_segments(row.x, row.n, list);
+  sums_to_values<kBorders>(row.lam, list);
+  if (HWY_LIKELY(jumps_are_real(list))) return;
+  sum_segments(row.x, row.n, list);
+  sums_to_values<kBorders, false>(row.lam, list);
+  join_segments(list, row.codes);
+  sums_to_values<Borders::none>(row.lam, list);
+}
+
+template <class T>
+void finish(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
+  const hn::ScalableTag<T> d;
+  if (row.edge_lam != nullptr || row.row_lam != nullptr) {
+    find_values<Borders::edges>(row, list);
+  } else {
+    find_values<Borders::number>(row, list);
+  }
+  const auto offset = hn::Set(d, row.offset);
+  if (row.sharp) {
+    spread_values(list, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> smooth) HWY_ATTR {
+      const auto x = load_before(d, row.x + i, row.n - i);
+      const auto y = hn::IfThenElse(hn::Eq(x, smooth), x, hn::Add(x, hn::Sub(x, smooth)));
+      store_before(d, hn::Add(y, offset), row.y + i, row.n - i);
+    });
+  } else {
+    spread_values(list, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> smooth) HWY_ATTR {
+      store_before(d, hn::Add(smooth, offset), row.y + i, row.n - i);
+    });
+  }
+}
+
+/// The gradient of x from that of y: its mean over every segment. Sharpening is
+/// 2 x - prox(x).
+template <class T>
+void average(const GradientStretch<T>& row, SegmentList<T>& list) noexcept {
+  const hn::ScalableTag<T> d;
+  list_segments(row.codes, row.n, Code::plain, list);
+  sum_segments(row.g, row.n, list);
+  sums_to_values<Borders::none>(T{0}, list);
+  if (row.sharp) {
+    spread_values(list, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> mean) HWY_ATTR {
+      const auto g = load_before(d, row.g + i, row.n - i);
+      store_before(d, hn::Add(g, hn::Sub(g, mean)), row.grad_x + i, row.n - i);
+    });
+  } else {
+    spread_values(list, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> mean) HWY_ATTR {
+      store_before(d, mean, row.grad_x + i, row.n - i);
+    });
+  }
+}
+
+/// Calls use(i, values) for the n samples at x, vector by vector; the last vector
+/// repeats samples rather than go beyond them.
+template <class T, class Use>
+HWY_INLINE void for_each_vector(const T* x, std::int32_t n, Use use) noexcept {
+  const hn::ScalableTag<T> d;
+  constexpr std::int32_t kLanes = hn::MaxLanes(d);
+  if (n < kLanes) {
+    HWY_ALIGN T lanes[kLanes];
+    for (std::int32_t i = 0; i < kLanes; ++i) lanes[i] = x[i < n ? i : 0];
+    return use(0, hn::Load(d, lanes));
+  }
+  std::int32_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) use(i, hn::LoadU(d, x + i));
+  if (i < n) use(n - kLanes, hn::LoadU(d, x + n - kLanes));
+}
+
+template <class T, class Use>
+HWY_INLINE Extent<T> measure(const T* x, std::int32_t n, Use use) noexcept {
+  const hn::ScalableTag<T> d;
+  auto low = hn::Set(d, x[0]);
+  auto high = low;
+  auto odd = hn::Zero(d);  // NaN where a sample is not finite
+  for_each_vector(x, n, [&](std::int32_t i, hn::Vec<decltype(d)> v) HWY_ATTR {
+    use(i, v);
+    low = hn::Min(low, v);
+    high = hn::Max(high, v);
+    odd = hn::Add(odd, hn::Sub(v, v));
+  });
+  return {hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high)),
+          hn::AllTrue(d, hn::Eq(odd, hn::Zero(d)))};
+}
+
+template <class T>
+Extent<T> extent(const T* x, std::int32_t n) noexcept {
+  return measure(x, n, [](std::int32_t, auto) HWY_ATTR {});
+}
+
+/// Copies n samples to a place with room for a vector more.
+template <class T>
+Extent<T> copy(const T* from, T* to, std::int32_t n) noexcept {
+  const hn::ScalableTag<T> d;
+  return measure(from, n, [&](std::int32_t i, auto v) HWY_ATTR { hn::StoreU(v, d, to + i); });
+}
+
+/// The inverse of load_transposed: to[at[i] + j] = lane i of v[j], j < 4 (float) or 2.
+template <class D>
+HWY_INLINE void store_transposed(D d, const hn::Vec<D>* v, hn::TFromD<D>* to,
+                                 std::int64_t pitch) noexcept {
+  using T = hn::TFromD<D>;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
+  constexpr int kBlock = 16 / sizeof(T);
+  const hn::Full128<T> block;
+  hn::Vec<D> out[kBlock];
+  if constexpr (kBlock == 4) {
+    const hn::RepartitionToWide<D> dw;
+    const auto a = hn::BitCast(dw, hn::InterleaveLower(d, v[0], v[1]));
+    const auto b = hn::BitCast(dw, hn::InterleaveUpper(d, v[0], v[1]));
+    const auto c = hn::BitCast(dw, hn::InterleaveLower(d, v[2], v[3]));
+    const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, v[2], v[3]));
+    out[0] = hn::BitCast(d, hn::InterleaveLower(dw, a, c));
+    out[1] = hn::BitCast(d, hn::InterleaveUpper(dw, a, c));
+    out[2] = hn::BitCast(d, hn::InterleaveLower(dw, b, e));
+    out[3] = hn::BitCast(d, hn::InterleaveUpper(dw, b, e));
+  } else {
+    out[0] = hn::InterleaveLower(d, v[0], v[1]);
+    out[1] = hn::InterleaveUpper(d, v[0], v[1]);
+  }
+  HWY_ALIGN T lanes[kLanes];
+  TAUTLINE_UNROLL for (int j = 0; j < kBlock; ++j) {
+    hn::Store(out[j], d, lanes);
+    TAUTLINE_UNROLL for (int i = 0; i < kLanes; i += kBlock) {
+      hn::StoreU(hn::Load(block, lanes + i), block, to + (i + j) * pitch);
+    }
+  }
+}
+
+template <class T>
+void gather_columns(const T* from, std::int64_t stride, std::int32_t rows, std::int32_t n, T* to,
+                    std::int64_t pitch) noexcept {
+  const hn::ScalableTag<T> d;
+  constexpr std::int32_t kLanes = hn::MaxLanes(d);
+  constexpr std::int32_t kBlock = 16 / sizeof(T);
+  std::int32_t r = 0;
+  for (; r + kLanes <= rows; r += kLanes) {
+    std::int32_t i = 0;
+    for (; i + kBlock <= n; i += kBlock) {
+      hn::Vec<decltype(d)> v[kBlock];
+      TAUTLINE_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        v[j] = hn::LoadU(d, from + (i + j) * stride + r);
+      }
+      store_transposed(d, v, to + r * pitch + i, pitch);
+    }
+    for (; i < n; ++i) {
+      for (std::int32_t l = r; l < r + kLanes; ++l) to[l * pitch + i] = from[i * stride + l];
+    }
+  }
+  for (; r < rows; ++r) {
+    for (std::int32_t i = 0; i < n; ++i) to[r * pitch + i] = from[i * stride + r];
+  }
+}
+
+template <class T>
+void scatter_columns(const T* from, std::int64_t pitch, std::int32_t rows, std::int32_t n, T* to,
+                     std::int64_t stride) noexcept {
+  const hn::ScalableTag<T> d;
+  constexpr std::int32_t kLanes = hn::MaxLanes(d);
+  constexpr std::int32_t kBlock = 16 / sizeof(T);
+  std::int32_t r = 0;
+  for (; r + kLanes <= rows; r += kLanes) {
+    std::int64_t at[kLanes];
+    for (std::int32_t l = 0; l < kLanes; ++l) at[l] = (r + l) * pitch;
+    std::int32_t i = 0;
+    for (; i + kBlock <= n; i += kBlock) {
+      hn::Vec<decltype(d)> v[kBlock];
+      load_transposed<kBlock>(d, from + i, at, v);
+      TAUTLINE_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        hn::StoreU(v[j], d, to + (i + j) * stride + r);
+      }
+    }
+    for (; i < n; ++i) {
+      for (std::int32_t l = r; l < r + kLanes; ++l) to[i * stride + l] = from[l * pitch + i];
+    }
+  }
+  for (; r < rows; ++r) {
+    for (std::int32_t i = 0; i < n; ++i) to[i * stride + r] = from[r * pitch + i];
+  }
+}
+
+}  // namespace tautline::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,67 @@
+// The segments of a stretch of a row, one behind the other: what the vector code
+// turns codes and samples into, and values out of.
+#pragma once
+
+#include <cstdint>
+
+#include "tautline/partition.h"
+
+namespace tautline::detail {
+
+/// A segment's first sample, with the code that stands there above it.
+using SegmentStart = std::uint32_t;
+
+inline constexpr int kStartCodeShift = 30;
+
+[[nodiscard]] constexpr SegmentStart segment_start(std::int32_t sample, Code code) noexcept {
+  return static_cast<std::uint32_t>(sample) | static_cast<std::uint32_t>(code) << kStartCodeShift;
+}
+[[nodiscard]] constexpr std::int32_t start_sample(SegmentStart start) noexcept {
+  return static_cast<std::int32_t>(start & ((1U << kStartCodeShift) - 1));
+}
+[[nodiscard]] constexpr Code start_code(SegmentStart start) noexcept {
+  return static_cast<Code>(start >> kStartCodeShift);
+}
+
+/// Scratch for a stretch of n samples; arrays have kSegmentSlack more entries.
+template <class T>
+struct SegmentList {
+  std::int32_t count = 0;
+  SegmentStart* starts = nullptr;      // [count]: one behind the last sample
+  T* values = nullptr;                 // sums, then values; one entry before it is readable
+  T* lam = nullptr;                    // where lam is one an edge: behind each segment; likewise
+  std::uint8_t* start_bits = nullptr;  // bit i: sample i starts a segment
+};
+
+inline constexpr std::int32_t kSegmentSlack = 64;
+
+/// Joins segments across jumps that rounding made up: those that do not go the
+/// way their code says. Leaves sums in list.values.
+template <class T>
+void join_segments(SegmentList<T>& list, Code* codes) noexcept {
+  const auto value = [&](std::int32_t s) {
+    const std::int32_t length = start_sample(list.starts[s + 1]) - start_sample(list.starts[s]);
+    return list.values[s] / static_cast<T>(length);
+  };
+  std::int32_t last = 0;  // the segment worked on; those before it are settled
+  for (std::int32_t s = 1; s < list.count; ++s) {
+    ++last;
+    list.starts[last] = list.starts[s];
+    list.values[last] = list.values[s];
+    const SegmentStart behind = list.starts[s + 1];
+    list.starts[last + 1] = behind;
+    for (; last > 0; --last) {
+      const SegmentStart start = list.starts[last];
+      const auto sign = static_cast<T>(jump_sign(start_code(start)));
+      if (sign == 0 || (value(last) - value(last - 1)) * sign > 0) break;
+      list.values[last - 1] += list.values[last];
+      list.starts[last] = behind;
+      const std::int32_t sample = start_sample(start);
+      codes[sample] = Code::continues;
+      list.start_bits[sample / 8] &= static_cast<std::uint8_t>(~(1U << (sample % 8)));
+    }
+  }
+  list.count = last + 1;
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,79 @@
+// Compiles the vector code once for each instruction set, and lists what came
+// out. Highway's headers do the first; its run-time library is not needed.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/vector/targets.cpp"
+// AVX-512 is wanted once, SSE with all its parts or not at all; and of AVX2 only
+// what compilers can ask the processor for.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#define HWY_DISABLE_PCLMUL_AES 1
+#define HWY_DISABLE_F16C 1
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+// Highway's own scalar target is what portable.cpp is for.
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+#include "cpu/vector/find_jumps-inl.h"
+#include "cpu/vector/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tautline::detail::HWY_NAMESPACE {
+
+template <class T>
+inline constexpr VectorKernels<T> kKernels = {
+    .lanes = kJobsAtOnce<T>,
+    .find_jumps = find_jumps<T>,
+    .finish = finish<T>,
+    .average = average<T>,
+    .copy = copy<T>,
+    .extent = extent<T>,
+    .gather_columns = gather_columns<T>,
+    .scatter_columns = scatter_columns<T>,
+};
+
+}  // namespace tautline::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
+
+#if HWY_ONCE
+#include "cpu/targets.h"
+
+namespace tautline::detail {
+namespace {
+
+#if HWY_TARGETS & HWY_AVX3
+constexpr CpuTarget kAvx512 = {"avx512", N_AVX3::kKernels<float>, N_AVX3::kKernels<double>};
+#endif
+#if HWY_TARGETS & HWY_AVX2
+constexpr CpuTarget kAvx2 = {"avx2", N_AVX2::kKernels<float>, N_AVX2::kKernels<double>};
+#endif
+#if HWY_TARGETS & HWY_SSE4
+constexpr CpuTarget kSse4 = {"sse4", N_SSE4::kKernels<float>, N_SSE4::kKernels<double>};
+#endif
+#if HWY_TARGETS & HWY_NEON
+constexpr CpuTarget kNeon = {"neon", N_NEON::kKernels<float>, N_NEON::kKernels<double>};
+#endif
+
+}  // namespace
+
+void add_vector_targets(CpuTargetList& list) noexcept {
+#if HWY_TARGETS & HWY_AVX3
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
+    list.add(kAvx512);
+  }
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+    list.add(kAvx2);
+  }
+#endif
+#if HWY_TARGETS & HWY_SSE4
+  if (__builtin_cpu_supports("sse4.2")) list.add(kSse4);
+#endif
+#if HWY_TARGETS & HWY_NEON
+  list.add(kNeon);
+#endif
+}
+
+}  // namespace tautline::detail
+#endif  // HWY_ONCE

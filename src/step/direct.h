@@ -1,0 +1,125 @@
+// The direct method: finds the jumps of a row while reading it from left to
+// right, with a handful of numbers of state. Shared by host and device, and done
+// on many rows at once by cpu/vector; all of them compute the same, operation by
+// operation, so that they find the same jumps.
+//
+// A segment's value is only known to lie between v_min and v_max: u_min is the
+// dual variable that v_min would lead to at the present sample, u_max that of
+// v_max. v_min rises to keep u_min from rising above lam, v_max falls to keep
+// u_max from falling below -lam; the sample where this last happened is
+// remembered. When u_min falls below -lam after all, no value works up to here:
+// the segment ended where v_min was last raised, with that value, and the string
+// jumps down; likewise up (Condat, IEEE Signal Process. Lett. 20, 2013).
+//
+// It goes back to the end of the segment after each jump, which is what makes it
+// fast on noise and quadratic on a ramp. Hence the credit: each sample of a
+// finished segment earns kCreditShift's worth of samples read again. A job that
+// has used up its credit is handed over to the taut string at a jump; as the
+// state behind a jump is that of a new start, nothing is lost.
+#pragma once
+
+#include <cstdint>
+
+#include "tautline/partition.h"
+
+namespace tautline::detail {
+
+/// How a stretch of samples ends.
+enum class JobEnd : std::uint8_t {
+  row,    // with the row: nothing pulls on its last sample
+  piece,  // within a row, the dual variable behind it being known
+  open,   // anywhere: only the jumps found before it are wanted
+};
+
+inline constexpr int kCreditShift = 2;
+inline constexpr int kFirstCredit = 256;
+
+/// Samples first .. last of x.
+template <class T>
+struct DirectJob {
+  const T* x;
+  const T* edge_lam;  // by sample: lam of the edge behind it, 0 behind the row; null: `lam`
+  std::int32_t first;
+  std::int32_t last;
+  T lam;
+  T u_start;  // the dual variable before it
+  T u_end;    // behind it (JobEnd::piece)
+};
+
+/// A job that used up its credit: the rest of it starts at `sample`, behind a jump.
+struct HandedOver {
+  std::int32_t sample;
+  Code code;
+};
+
+inline constexpr HandedOver kFinished = {-1, Code::continues};
+
+/// Writes a code at every sample behind a jump; returns where it gave up, if so.
+template <JobEnd kEnd, class T>
+constexpr HandedOver find_jumps_directly(const DirectJob<T>& job, Code* codes) noexcept {
+  std::int32_t credit = kFirstCredit;
+  std::int32_t first = job.first;  // of the segment
+  T u_start = job.u_start;
+  T high = 0;
+  T low = 0;
+  const auto set_bounds = [&](std::int32_t k) {
+    high = job.edge_lam != nullptr ? job.edge_lam[k] : job.lam;
+    low = -high;
+    if (k != job.last || kEnd == JobEnd::open) return;
+    if (kEnd == JobEnd::piece) high = low = job.u_end;
+    if (kEnd == JobEnd::row) high = low = 0;
+  };
+  for (;;) {
+    set_bounds(first);
+    T v_min = job.x[first] + (u_start - high);
+    T v_max = job.x[first] + (u_start - low);
+    T u_min = high;
+    T u_max = low;
+    T lam_min = high;
+    T lam_max = high;
+    std::int32_t k_min = first;
+    std::int32_t k_max = first;
+    Code jump = Code::continues;
+    std::int32_t k = first;
+    while (k != job.last) {
+      ++k;
+      set_bounds(k);
+      const T a = u_min + (job.x[k] - v_min);
+      const T b = u_max + (job.x[k] - v_max);
+      if (a < low) {
+        jump = Code::down;
+        break;
+      }
+      if (b > high) {
+        jump = Code::up;
+        break;
+      }
+      u_min = a;
+      u_max = b;
+      if (a >= high || b <= low) {
+        const T share = T(1) / static_cast<T>(k - first + 1);
+        if (a >= high) {
+          v_min += (a - high) * share;
+          u_min = high;
+          k_min = k;
+          lam_min = high;
+        }
+        if (b <= low) {
+          v_max += (b - low) * share;
+          u_max = low;
+          k_max = k;
+          lam_max = high;
+        }
+      }
+    }
+    if (jump == Code::continues) return kFinished;
+    const std::int32_t segment_last = jump == Code::up ? k_max : k_min;
+    u_start = jump == Code::up ? -lam_max : lam_min;
+    credit += (segment_last + 1 - first) * (1 << kCreditShift) - (k - segment_last);
+    first = segment_last + 1;
+    if (credit < 0) return {first, jump};
+    codes[first] = jump;
+  }
+}
+
+}  // namespace tautline::detail
