@@ -128,7 +128,7 @@ void average(const GradientStretch<T>& row, SegmentList<T>& list) noexcept {
 }
 
 template <class T>
-Extent<T> extent(const T* x, std::int32_t n) noexcept {
+Extent<T> measure(const T* x, std::int32_t n) noexcept {
   Extent<T> result = {x[0], x[0], true};
   for (std::int32_t i = 0; i < n; ++i) {
     result.low = std::min(result.low, x[i]);
@@ -139,9 +139,16 @@ Extent<T> extent(const T* x, std::int32_t n) noexcept {
 }
 
 template <class T>
-Extent<T> copy(const T* from, T* to, std::int32_t n) noexcept {
-  std::copy(from, from + n, to);
-  return extent(to, n);
+void measure_rows(const T* x, std::int64_t pitch, std::int32_t rows, std::int32_t n,
+                  Extent<T>* extents) noexcept {
+  for (std::int32_t r = 0; r < rows; ++r) extents[r] = measure(x + r * pitch, n);
+}
+
+template <class T>
+void copy_rows(const T* from, std::int64_t step, std::int32_t rows, std::int32_t n, T* to,
+               std::int64_t pitch, Extent<T>* extents) noexcept {
+  for (std::int32_t r = 0; r < rows; ++r) std::copy_n(from + r * step, n, to + r * pitch);
+  measure_rows(to, pitch, rows, n, extents);
 }
 
 template <class T>
@@ -166,8 +173,8 @@ constexpr VectorKernels<T> kKernels = {
     .find_jumps = find_jumps<T>,
     .finish = finish<T>,
     .average = average<T>,
-    .copy = copy<T>,
-    .extent = extent<T>,
+    .copy_rows = copy_rows<T>,
+    .measure_rows = measure_rows<T>,
     .gather_columns = gather_columns<T>,
     .scatter_columns = scatter_columns<T>,
 };

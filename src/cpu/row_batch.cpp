@@ -129,31 +129,29 @@ void RowBatch<T>::solve(const LeftRows& rows, LeftRows& unusual) noexcept {
 /// Rows that follow one another in the batch.
 template <class T>
 void RowBatch<T>::load_all() noexcept {
-  const bool columns = call_.x.dtype == kDType<T> && call_.x.stride != 1 && x_.step() == 1;
+  const bool same_type = call_.x.dtype == kDType<T>;
   for (std::int32_t slot = 0; slot < used_;) {
-    if (!columns) {
-      load(slot++);
-      continue;
-    }
     const auto rows = static_cast<std::int32_t>(
         std::min<std::int64_t>(used_ - slot, x_.neighbours(t_.row[slot])));
+    const auto* from = static_cast<const T*>(x_[t_.row[slot]].data);
     T* to = t_.x + slot * layout_.pitch;
-    kernels_.gather_columns(static_cast<const T*>(x_[t_.row[slot]].data), call_.x.stride, rows,
-                            layout_.n, to, layout_.pitch);
-    for (const std::int32_t behind = slot + rows; slot < behind; ++slot) {
-      t_.extent[slot] = kernels_.extent(t_.x + slot * layout_.pitch, layout_.n);
+    if (same_type && call_.x.stride == 1) {
+      kernels_.copy_rows(from, x_.step(), rows, layout_.n, to, layout_.pitch, t_.extent + slot);
+    } else if (same_type && x_.step() == 1) {
+      kernels_.gather_columns(from, call_.x.stride, rows, layout_.n, to, layout_.pitch);
+      kernels_.measure_rows(to, layout_.pitch, rows, layout_.n, t_.extent + slot);
+    } else {
+      for (std::int32_t i = slot; i < slot + rows; ++i) load(i);
     }
+    slot += rows;
   }
 }
 
+/// Any row, element by element.
 template <class T>
 void RowBatch<T>::load(std::int32_t slot) noexcept {
   const auto row = x_[t_.row[slot]];
   T* to = t_.x + slot * layout_.pitch;
-  if (row.dtype == kDType<T> && row.stride == 1) {
-    t_.extent[slot] = kernels_.copy(static_cast<const T*>(row.data), to, layout_.n);
-    return;
-  }
   with_storage(row.dtype, [&](auto storage) {
     using Storage = decltype(storage);
     const auto* from = static_cast<const Storage*>(row.data);
@@ -161,7 +159,7 @@ void RowBatch<T>::load(std::int32_t slot) noexcept {
       to[i] = static_cast<T>(static_cast<double>(from[i * row.stride]));
     }
   });
-  t_.extent[slot] = kernels_.extent(to, layout_.n);
+  kernels_.measure_rows(to, layout_.pitch, 1, layout_.n, t_.extent + slot);
 }
 
 template <class T>
@@ -169,12 +167,14 @@ void RowBatch<T>::solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept {
   const std::int64_t samples = used_ * layout_.pitch;
   std::fill(t_.codes, t_.codes + samples + kSegmentSlack, Code::continues);
   bool any_offset = false;
+  all_solved_ = true;
   for (std::int32_t slot = 0; slot < used_; ++slot) {
     std::fill(t_.x + slot * layout_.pitch + layout_.n, t_.x + (slot + 1) * layout_.pitch, T{0});
     t_.path[slot] = classify(slot);
-    if (t_.path[slot] == RowPath::wide) wide.add(t_.row[slot]);
-    if (t_.path[slot] == RowPath::unusual) unusual.add(t_.row[slot]);
     any_offset = any_offset || t_.offset[slot] != 0;
+    if (is_solved(slot)) continue;
+    all_solved_ = false;
+    (t_.path[slot] == RowPath::wide ? wide : unusual).add(t_.row[slot]);
   }
   find_jumps();
   for (std::int32_t slot = 0; slot < used_; ++slot) {
@@ -183,10 +183,12 @@ void RowBatch<T>::solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept {
     t_.codes[slot * layout_.pitch] = Code::plain;
   }
   const std::int32_t together = any_offset ? 1 : layout_.together;
+  const bool straight = can_finish_straight(together);
   for (std::int32_t slot = 0; slot < used_; slot += together) {
-    finish(slot, std::min(together, used_ - slot));
+    finish(slot, std::min(together, used_ - slot), straight);
   }
-  write_all();
+  if (!straight) write_all();
+  if (call_.partition != nullptr) pack_all();
 }
 
 /// Reads lam and decides what becomes of a row, from the row alone.
@@ -317,12 +319,21 @@ void RowBatch<T>::pull_string(HandedOver rest) noexcept {
   }
 }
 
+/// Whether rows that are finished together can be written to y at once.
 template <class T>
-void RowBatch<T>::finish(std::int32_t slot, std::int32_t rows) noexcept {
+bool RowBatch<T>::can_finish_straight(std::int32_t together) const noexcept {
+  if (call_.y.dtype != kDType<T> || call_.y.stride != 1 || !all_solved_) return false;
+  const bool in_a_row =
+      y_.neighbours(t_.row[0]) >= used_ && t_.row[used_ - 1] - t_.row[0] == used_ - 1;
+  return together == 1 || (in_a_row && y_.step() == layout_.pitch);
+}
+
+template <class T>
+void RowBatch<T>::finish(std::int32_t slot, std::int32_t rows, bool straight) noexcept {
   SolvedStretch<T> stretch = {
       .x = t_.x + slot * layout_.pitch,
       .codes = t_.codes + slot * layout_.pitch,
-      .y = t_.x + slot * layout_.pitch,
+      .y = straight ? static_cast<T*>(y_[t_.row[slot]].data) : t_.x + slot * layout_.pitch,
       .n = static_cast<std::int32_t>((rows - 1) * layout_.pitch + layout_.n),
       .lam = t_.row_lam[slot],
       .offset = t_.offset[slot],
@@ -355,11 +366,16 @@ void RowBatch<T>::write_all() noexcept {
     } else {
       write(slot);
     }
-    for (; slot < behind; ++slot) {
-      if (call_.partition == nullptr) continue;
-      pack_codes(t_.codes + slot * layout_.pitch, layout_.n,
-                 call_.partition + t_.row[slot] * partition_words(layout_.n));
-    }
+    slot = behind;
+  }
+}
+
+template <class T>
+void RowBatch<T>::pack_all() noexcept {
+  for (std::int32_t slot = 0; slot < used_; ++slot) {
+    if (!is_solved(slot)) continue;
+    pack_codes(t_.codes + slot * layout_.pitch, layout_.n,
+               call_.partition + t_.row[slot] * partition_words(layout_.n));
   }
 }
 

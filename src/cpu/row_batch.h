@@ -98,8 +98,10 @@ class RowBatch {
   void find_jumps() noexcept;
   [[nodiscard]] LaneShape choose_shape(const LaneJobs<T>& jobs) const noexcept;
   void pull_string(HandedOver rest) noexcept;
-  void finish(std::int32_t slot, std::int32_t rows) noexcept;
+  [[nodiscard]] bool can_finish_straight(std::int32_t together) const noexcept;
+  void finish(std::int32_t slot, std::int32_t rows, bool straight) noexcept;
   void write_all() noexcept;
+  void pack_all() noexcept;
   void write(std::int32_t slot) noexcept;
 
   [[nodiscard]] bool per_edge() const noexcept {
@@ -117,6 +119,7 @@ class RowBatch {
   RowPlaces<const void> x_;
   RowPlaces<void> y_;
   std::int32_t used_ = 0;  // rows in the tile
+  bool all_solved_ = false;
 };
 
 }  // namespace tautline::detail

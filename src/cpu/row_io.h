@@ -83,13 +83,19 @@ inline std::uint64_t unpack_eight_codes(std::uint32_t bits) noexcept {
 
 static_assert(std::endian::native == std::endian::little, "codes are moved as bytes of numbers");
 
+inline std::uint32_t pack_word(const void* sixteen_codes) noexcept {
+  std::uint64_t halves[2];
+  std::memcpy(halves, sixteen_codes, sizeof(halves));
+  return pack_eight_codes(halves[0]) | pack_eight_codes(halves[1]) << 16;
+}
+
 inline void pack_codes(const Code* codes, std::int32_t n, std::uint32_t* words) {
-  for (std::int32_t first = 0; first < n; first += kCodesPerWord) {
-    std::uint64_t halves[2] = {};
-    const std::int32_t count = std::min(n - first, kCodesPerWord);
-    std::memcpy(halves, codes + first, static_cast<std::size_t>(count));
-    words[first / kCodesPerWord] = pack_eight_codes(halves[0]) | pack_eight_codes(halves[1]) << 16;
-  }
+  const std::int32_t whole = n / kCodesPerWord * kCodesPerWord;
+  for (std::int32_t i = 0; i < whole; i += kCodesPerWord) *words++ = pack_word(codes + i);
+  if (whole == n) return;
+  Code rest[kCodesPerWord] = {};
+  std::copy(codes + whole, codes + n, rest);
+  *words = pack_word(rest);
 }
 
 inline void unpack_codes(const std::uint32_t* words, std::int32_t n, Code* codes) {

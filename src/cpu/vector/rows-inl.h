@@ -94,6 +94,24 @@ HWY_INLINE void for_each_vector(const T* x, std::int32_t n, Use use) noexcept {
   if (i < n) use(n - kLanes, hn::LoadU(d, x + n - kLanes));
 }
 
+/// The smallest lane of `low` and the largest of `high`, both at once.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE Extent<T> fold(D d, hn::Vec<D> low, hn::Vec<D> high) noexcept {
+  constexpr std::size_t kHalf = hn::MaxLanes(d) / 2;
+  const auto fall = hn::Neg(high);
+  const auto both = hn::Combine(d, hn::Min(hn::LowerHalf(fall), hn::UpperHalf(hn::Half<D>(), fall)),
+                                hn::Min(hn::LowerHalf(low), hn::UpperHalf(hn::Half<D>(), low)));
+  HWY_ALIGN T lanes[2 * kHalf];
+  hn::Store(both, d, lanes);
+  T least = lanes[0];
+  T most = lanes[kHalf];
+  TAUTLINE_UNROLL for (std::size_t i = 1; i < kHalf; ++i) {
+    least = std::min(least, lanes[i]);
+    most = std::min(most, lanes[kHalf + i]);
+  }
+  return {least, -most, true};
+}
+
 template <class T, class Use>
 HWY_INLINE Extent<T> measure(const T* x, std::int32_t n, Use use) noexcept {
   const hn::ScalableTag<T> d;
@@ -106,20 +124,29 @@ HWY_INLINE Extent<T> measure(const T* x, std::int32_t n, Use use) noexcept {
     high = hn::Max(high, v);
     odd = hn::Add(odd, hn::Sub(v, v));
   });
-  return {hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high)),
-          hn::AllTrue(d, hn::Eq(odd, hn::Zero(d)))};
+  Extent<T> extent = fold(d, low, high);
+  extent.finite = hn::AllTrue(d, hn::Eq(odd, hn::Zero(d)));
+  return extent;
 }
 
 template <class T>
-Extent<T> extent(const T* x, std::int32_t n) noexcept {
-  return measure(x, n, [](std::int32_t, auto) HWY_ATTR {});
+void measure_rows(const T* x, std::int64_t pitch, std::int32_t rows, std::int32_t n,
+                  Extent<T>* extents) noexcept {
+  for (std::int32_t r = 0; r < rows; ++r) {
+    extents[r] = measure(x + r * pitch, n, [](std::int32_t, auto) HWY_ATTR {});
+  }
 }
 
-/// Copies n samples to a place with room for a vector more.
+/// Rows have room for a vector more.
 template <class T>
-Extent<T> copy(const T* from, T* to, std::int32_t n) noexcept {
+void copy_rows(const T* from, std::int64_t step, std::int32_t rows, std::int32_t n, T* to,
+               std::int64_t pitch, Extent<T>* extents) noexcept {
   const hn::ScalableTag<T> d;
-  return measure(from, n, [&](std::int32_t i, auto v) HWY_ATTR { hn::StoreU(v, d, to + i); });
+  for (std::int32_t r = 0; r < rows; ++r) {
+    T* row = to + r * pitch;
+    extents[r] = measure(from + r * step, n,
+                         [&](std::int32_t i, auto v) HWY_ATTR { hn::StoreU(v, d, row + i); });
+  }
 }
 
 /// The inverse of load_transposed: to[at[i] + j] = lane i of v[j], j < 4 (float) or 2.

@@ -23,8 +23,8 @@ inline constexpr VectorKernels<T> kKernels = {
     .find_jumps = find_jumps<T>,
     .finish = finish<T>,
     .average = average<T>,
-    .copy = copy<T>,
-    .extent = extent<T>,
+    .copy_rows = copy_rows<T>,
+    .measure_rows = measure_rows<T>,
     .gather_columns = gather_columns<T>,
     .scatter_columns = scatter_columns<T>,
 };

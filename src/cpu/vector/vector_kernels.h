@@ -56,8 +56,11 @@ struct VectorKernels {
   void (*find_jumps)(const LaneJobs<T>&, JobEnd, LaneShape, FoundJumps&) noexcept;
   void (*finish)(const SolvedStretch<T>&, SegmentList<T>&) noexcept;
   void (*average)(const GradientStretch<T>&, SegmentList<T>&) noexcept;
-  Extent<T> (*copy)(const T* from, T* to, std::int32_t n) noexcept;
-  Extent<T> (*extent)(const T* x, std::int32_t n) noexcept;
+  /// Copies rows that are `step` apart to rows `pitch` apart, and measures them.
+  void (*copy_rows)(const T* from, std::int64_t step, std::int32_t rows, std::int32_t n, T* to,
+                    std::int64_t pitch, Extent<T>* extents) noexcept;
+  void (*measure_rows)(const T* x, std::int64_t pitch, std::int32_t rows, std::int32_t n,
+                       Extent<T>* extents) noexcept;
   /// `rows` neighbours in memory, one sample a `stride`, to rows `pitch` apart; and back.
   void (*gather_columns)(const T* from, std::int64_t stride, std::int32_t rows, std::int32_t n,
                          T* to, std::int64_t pitch) noexcept;
