@@ -36,6 +36,8 @@ Json build_info() {
   return {{"version", build.version},
           {"compiler", build.compiler},
           {"cuda", build.cuda},
+          {"cpu_target", build.cpu_target},
+          {"cpu_targets", cpu_targets()},
           {"threads", ThreadExecutor().concurrency()},
           {"image_formats", format_names(image_formats())},
           {"signal_formats", format_names(signal_formats())}};

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "tautline/context.h"
@@ -118,6 +119,11 @@ struct RowReduction {
 };
 
 struct Backend {
+  /// Names of what it can run on, fastest first (a CPU's instruction sets), and of
+  /// what it does run on: null where something else is asked for.
+  std::span<const char* const> (*targets)() noexcept;
+  const char* (*target)() noexcept;
+
   std::size_t (*workspace1d)(const Rows&, bool weighted, const Context&) noexcept;
   Status (*forward1d)(const Forward1d&, const Context&) noexcept;
   Status (*backward1d)(const Backward1d&, const Context&) noexcept;

@@ -10,6 +10,8 @@ _Array = npt.NDArray[np.floating[Any]]
 version: str
 compiler: str
 cuda: bool
+cpu_target: str
+cpu_targets: tuple[str, ...]
 
 def hardware_threads() -> int: ...
 def partition_size(x: _Array, dim: int) -> int: ...

@@ -90,6 +90,8 @@ class Config(TypedDict):
     version: str
     compiler: str
     cuda: bool
+    cpu_target: str
+    cpu_targets: tuple[str, ...]
     threads: int
 
 
@@ -483,7 +485,12 @@ def tv(x: npt.ArrayLike, *, dim: int = -1) -> FloatArray:
 
 
 def show_config() -> Config:
-    """Tell what this build is: version, compiler, CUDA, and the threads it would use.
+    """Tell what this build is: version, compiler, CUDA, instruction sets and threads.
+
+    ``cpu_targets`` are the instruction sets that can run here, fastest first,
+    ``cpu_target`` is the one in use: the first, or what the environment variable
+    TAUTLINE_CPU named at the first call ("none" where that cannot run here; calls
+    then raise ValueError).
 
     Examples
     --------
@@ -496,6 +503,8 @@ def show_config() -> Config:
         version=_numpy.version,
         compiler=_numpy.compiler,
         cuda=_numpy.cuda,
+        cpu_target=_numpy.cpu_target,
+        cpu_targets=_numpy.cpu_targets,
         threads=_numpy.hardware_threads(),
     )
 

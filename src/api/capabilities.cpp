@@ -4,9 +4,15 @@
 namespace tautline {
 
 Capabilities capabilities() noexcept {
+  const char* target = detail::kCpuBackend.target();
   return {.version = kVersion,
           .cuda = detail::find_backend(Device::cuda) != nullptr,
-          .compiler = TAUTLINE_COMPILER};
+          .compiler = TAUTLINE_COMPILER,
+          .cpu_target = target == nullptr ? "none" : target};
+}
+
+std::span<const char* const> cpu_targets() noexcept {
+  return detail::kCpuBackend.targets();
 }
 
 }  // namespace tautline

@@ -1,8 +1,10 @@
-// Backward on the CPU: sums of the incoming gradient over segments.
+// Backward on the CPU: sums of the incoming gradient over segments, by the vector
+// code where there are no data weights.
 #include <algorithm>
 
 #include "cpu/accurate_sum.h"
 #include "cpu/cpu_backend.h"
+#include "cpu/gradient_batch.h"
 #include "cpu/parallel.h"
 #include "cpu/row_io.h"
 #include "cpu/segment_walk.h"
@@ -83,14 +85,47 @@ class BackwardWorker {
   RowScratch s_;
 };
 
+template <class T>
+Status backward_in(const Backward1d& call, const Context& context) noexcept {
+  const Rows& rows = call.solved.rows;
+  const GradientLayout layout(rows, concurrency(context));
+  const Sharing sharing(rows.count, layout.rows, context);
+  const std::size_t task_bytes = GradientBatch<T>::scratch_bytes(layout, &call);
+  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
+  if (!memory.status().ok()) return memory.status();
+  const CpuTarget& target = chosen_cpu_target();
+  for_each_chunk(sharing, memory.block(), task_bytes, context,
+                 [&](Scratch& scratch) { return GradientBatch<T>(call, target, layout, scratch); });
+  return {};
+}
+
+bool has_float64(const Backward1d& call) noexcept {
+  const auto is_float64 = [](const auto& array) {
+    return array.given && array.dtype == DType::float64;
+  };
+  return call.grad_y.dtype == DType::float64 || is_float64(call.grad_x) ||
+         is_float64(call.grad_lam);
+}
+
 }  // namespace
+
+std::size_t backward1d_workspace(const Rows& rows, const Context& context) noexcept {
+  const GradientLayout layout(rows, concurrency(context));
+  const Sharing sharing(rows.count, layout.rows, context);
+  return GradientBatch<double>::scratch_bytes(layout, nullptr) *
+         static_cast<std::size_t>(sharing.tasks);
+}
 
 Status backward1d(const Backward1d& call, const Context& context) noexcept {
   const SolvedRows& solved = call.solved;
   if (const Status status = check_weight(solved.weight, solved.rows); !status.ok()) return status;
   const bool writes = solved.rows.n > 0 || call.grad_lam.given;  // lam may be one a row
   if (!writes) return {};
-  return for_each_row<BackwardWorker>(call, solved.rows, solved.weight.given, context);
+  if (solved.weight.given || solved.rows.n == 0) {
+    return for_each_row<BackwardWorker>(call, solved.rows, solved.weight.given, context);
+  }
+  if (solved.rows.count == 0) return {};
+  return has_float64(call) ? backward_in<double>(call, context) : backward_in<float>(call, context);
 }
 
 }  // namespace tautline::detail

@@ -3,26 +3,45 @@
 #include <algorithm>
 
 #include "cpu/parallel.h"
+#include "cpu/targets.h"
 
 namespace tautline::detail {
 namespace {
 
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept {
   const auto row_tasks = static_cast<std::size_t>(share_rows(rows, context).tasks);
-  return std::max(row_scratch_bytes(rows.n, weighted) * row_tasks,
-                  forward1d_workspace(rows, context));
+  return std::max({row_scratch_bytes(rows.n, weighted) * row_tasks,
+                   forward1d_workspace(rows, context), backward1d_workspace(rows, context)});
+}
+
+std::span<const char* const> targets() noexcept {
+  return cpu_target_list().names();
+}
+
+const char* target() noexcept {
+  return cpu_target_status().ok() ? chosen_cpu_target().name : nullptr;
+}
+
+/// Who forces an instruction set wants that one: no call runs on another, and all
+/// say the same.
+template <auto kFunction, class Call>
+Status on_chosen_target(const Call& call, const Context& context) noexcept {
+  const Status status = cpu_target_status();
+  return status.ok() ? kFunction(call, context) : status;
 }
 
 }  // namespace
 
 const Backend kCpuBackend = {
+    .targets = targets,
+    .target = target,
     .workspace1d = workspace1d,
-    .forward1d = forward1d,
-    .backward1d = backward1d,
-    .jvp1d = jvp1d,
-    .certificate1d = certificate1d,
-    .lam_max = lam_max,
-    .tv = tv,
+    .forward1d = on_chosen_target<forward1d>,
+    .backward1d = on_chosen_target<backward1d>,
+    .jvp1d = on_chosen_target<jvp1d>,
+    .certificate1d = on_chosen_target<certificate1d>,
+    .lam_max = on_chosen_target<lam_max>,
+    .tv = on_chosen_target<tv>,
 };
 
 }  // namespace tautline::detail

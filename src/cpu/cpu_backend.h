@@ -7,6 +7,7 @@ namespace tautline::detail {
 
 std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status forward1d(const Forward1d& call, const Context& context) noexcept;
+std::size_t backward1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status backward1d(const Backward1d& call, const Context& context) noexcept;
 Status jvp1d(const Jvp1d& call, const Context& context) noexcept;
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpu/cpu_backend.h"
+#include "cpu/long_row.h"
 #include "cpu/parallel.h"
 #include "cpu/row_batch.h"
 #include "cpu/row_io.h"
@@ -139,9 +140,70 @@ Status forward_in(const Forward1d& call, const Context& context) noexcept {
   return {};
 }
 
+/// Rows with one call of LongRow each.
+template <class T>
+class LongRows {
+ public:
+  /// All that a row needs stands in the same place, as one is used after the other.
+  LongRows(const Forward1d& call, const CpuTarget& target, Scratch scratch, int tasks) noexcept
+      : scratch_(scratch, call.rows.n, tasks),
+        wide_scratch_(scratch, call.rows.n, tasks),
+        rows_(call, target, scratch_),
+        wide_(call, target, wide_scratch_),
+        careful_(call, RowScratch(scratch, call.rows.n, false)) {}
+
+  void solve(std::int64_t row, const Context& threads) noexcept {
+    RowPath path = rows_.solve(row, threads);
+    if (path == RowPath::wide) path = wide_.solve(row, threads);
+    if (path == RowPath::unusual) careful_(row);
+  }
+
+  static std::size_t scratch_bytes(std::int32_t n, int tasks) noexcept {
+    return std::max(LongRowScratch<double>::bytes(n, tasks), row_scratch_bytes(n, false));
+  }
+
+ private:
+  LongRowScratch<T> scratch_;
+  LongRowScratch<double> wide_scratch_;
+  LongRow<T> rows_;
+  LongRow<double> wide_;
+  ForwardWorker careful_;
+};
+
+/// Threads share the rows where there are enough of them, else each row.
+bool shares_rows(const Rows& rows, const Context& context) noexcept {
+  return rows.count >= concurrency(context);
+}
+
+std::size_t long_rows_bytes(const Rows& rows, const Context& context) noexcept {
+  const int threads = concurrency(context);
+  return shares_rows(rows, context)
+             ? LongRows<double>::scratch_bytes(rows.n, 1) * static_cast<std::size_t>(threads)
+             : LongRows<double>::scratch_bytes(rows.n, threads);
+}
+
+template <class T>
+Status forward_long_rows(const Forward1d& call, const Context& context) noexcept {
+  const CallMemory memory(long_rows_bytes(call.rows, context), context);
+  if (!memory.status().ok()) return memory.status();
+  const CpuTarget& target = chosen_cpu_target();
+  if (shares_rows(call.rows, context)) {
+    for_each_chunk(Sharing(call.rows.count, 1, context), memory.block(),
+                   LongRows<double>::scratch_bytes(call.rows.n, 1), context, [&](Scratch& scratch) {
+                     return [rows = LongRows<T>(call, target, scratch, 1)](
+                                std::int64_t row, std::int64_t) mutable { rows.solve(row, {}); };
+                   });
+    return {};
+  }
+  LongRows<T> rows(call, target, Scratch(memory.block()), concurrency(context));
+  for (std::int64_t row = 0; row < call.rows.count; ++row) rows.solve(row, context);
+  return {};
+}
+
 }  // namespace
 
 std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept {
+  if (rows.n > kLongRow) return long_rows_bytes(rows, context);
   const TileLayout layout(rows, concurrency(context));
   const Sharing sharing(rows.count, layout.rows, context);
   return ForwardChunks<double>::scratch_bytes(layout) * static_cast<std::size_t>(sharing.tasks);
@@ -155,8 +217,12 @@ Status forward1d(const Forward1d& call, const Context& context) noexcept {
   if (call.weight.given || copies) {
     return for_each_row<ForwardWorker>(call, call.rows, call.weight.given, context);
   }
-  if (call.x.dtype == DType::float64) return forward_in<double>(call, context);
-  return forward_in<float>(call, context);
+  const bool wide = call.x.dtype == DType::float64;
+  if (call.rows.n > kLongRow) {
+    return wide ? forward_long_rows<double>(call, context)
+                : forward_long_rows<float>(call, context);
+  }
+  return wide ? forward_in<double>(call, context) : forward_in<float>(call, context);
 }
 
 }  // namespace tautline::detail

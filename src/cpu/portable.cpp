@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cpu/accurate_sum.h"
+#include "cpu/segment_walk.h"
 #include "cpu/targets.h"
 #include "step/direct.h"
 #include "step/segment.h"
@@ -31,12 +32,12 @@ void find_jumps(const LaneJobs<T>& jobs, JobEnd end, LaneShape /*shape*/,
 }
 
 template <class T>
-void list_segments(const Code* codes, std::int32_t n, Code after, SegmentList<T>& list) noexcept {
+void list_segments(const Code* codes, std::int32_t n, SegmentList<T>& list) noexcept {
   list.count = 0;
   for (std::int32_t i = 0; i < n; ++i) {
     if (codes[i] != Code::continues) list.starts[list.count++] = segment_start(i, codes[i]);
   }
-  list.starts[list.count] = segment_start(n, after);
+  list.starts[list.count] = segment_start(n, codes[n]);
 }
 
 template <class T>
@@ -104,27 +105,67 @@ void spread_values(const SegmentList<T>& list, Store store) noexcept {
 
 template <class T>
 void finish(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
-  list_segments(row.codes, row.n, row.after, list);
+  list_segments(row.codes, row.n, list);
   sum_with_borders(row, list);
   divide_by_length(list);
   if (!jumps_are_real(list)) {
     sum_with_borders(row, list);
     join_segments(list, row.codes);
-    divide_by_length(list);
   }
   spread_values(list, [&](std::int32_t i, T value) {
     row.y[i] = (row.sharp ? mirror(row.x[i], value) : value) + row.offset;
   });
 }
 
+struct PackedCodes {
+  const std::uint32_t* words;
+  Code operator[](std::int32_t i) const noexcept { return code_at(words, i); }
+};
+
 template <class T>
-void average(const GradientStretch<T>& row, SegmentList<T>& list) noexcept {
-  list_segments(row.codes, row.n, Code::plain, list);
-  sum_segments(row.g, list);
-  divide_by_length(list);
-  spread_values(list, [&](std::int32_t i, T mean) {
-    row.grad_x[i] = row.sharp ? row.g[i] + (row.g[i] - mean) : mean;
-  });
+double mean_of(const T* g, const SegmentSpan& s) noexcept {
+  AccurateSum sum;
+  for (std::int32_t i = s.first; i < s.last; ++i) sum.add(static_cast<double>(g[i]));
+  return sum.value() / (s.last - s.first);
+}
+
+/// Writes a segment's part of the gradient of x, which may be g.
+template <class T>
+void spread_mean(const GradientRows<T>& rows, const T* g, double mean, const SegmentSpan& s,
+                 T* grad_x) noexcept {
+  if (s.last - s.first == 1) {  // its own value, in both modes
+    grad_x[s.first] = g[s.first];
+    return;
+  }
+  for (std::int32_t i = s.first; i < s.last; ++i) {
+    grad_x[i] = static_cast<T>(rows.sharp ? 2 * static_cast<double>(g[i]) - mean : mean);
+  }
+}
+
+template <class T>
+void average(const GradientRows<T>& rows, LamGradient lam) noexcept {
+  const int mode_sign = rows.sharp ? -1 : 1;  // sharpening gives the prox -g
+  for (std::int64_t r = 0; r < rows.count; ++r) {
+    const T* g = rows.g + r * rows.g_pitch;
+    double row_lam = 0;
+    double left_mean = 0;
+    const PackedCodes codes{rows.words + r * partition_words(rows.n)};
+    for_each_segment(codes, rows.n, [&](const SegmentSpan& s) {
+      const double mean = mean_of(g, s);
+      const double term = s.left_sign == 0 ? 0 : mode_sign * s.left_sign * (left_mean - mean);
+      left_mean = mean;
+      row_lam += term;
+      if (lam == LamGradient::edges) {
+        T* edges = rows.edge_lam + r * rows.edge_lam_pitch;
+        if (s.first > 0) edges[s.first - 1] = static_cast<T>(term);
+        std::fill(edges + s.first, edges + s.last - 1, T{0});
+      }
+      if (rows.grad_x != nullptr) {
+        spread_mean(rows, g, mean, s, rows.grad_x + r * rows.grad_x_pitch);
+      }
+    });
+    if (lam == LamGradient::row) rows.row_lam[r] = row_lam;
+  }
 }
 
 template <class T>

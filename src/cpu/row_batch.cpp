@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "cpu/lane_shape.h"
 #include "cpu/row_io.h"
 
 namespace tautline::detail {
@@ -27,24 +28,6 @@ constexpr std::int64_t kUnluckyPitch = 256;
 
 /// Jobs that the plain code is faster for.
 constexpr std::int32_t kFewJobs = 2;
-
-/// Beyond this many times the range, lam's last bit is worth too much of the
-/// range: float32 cannot add samples to a dual variable of that size.
-template <class T>
-constexpr T kLargestLam = std::is_same_v<T, float> ? T{8} : std::numeric_limits<T>::max();
-
-/// Sizes within these leave room for the sums of any row.
-template <class T>
-constexpr T kLargestSize = std::is_same_v<T, float> ? T{0x1p90F} : static_cast<T>(0x1p900);
-
-/// What samples are counted from: 0, or where all are further from it than they
-/// are from one another, the one nearest to it. Taking that off rounds nothing.
-template <class T>
-T choose_offset(Extent<T> extent) noexcept {
-  const T nearest = extent.low > 0 ? extent.low : extent.high;
-  const bool one_side = extent.low > 0 || extent.high < 0;
-  return one_side && std::abs(nearest) >= extent.high - extent.low ? nearest : T{0};
-}
 
 template <class T>
 constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
@@ -94,7 +77,6 @@ void TileScratch<T>::cut(Scratch& scratch, const TileLayout& layout) noexcept {
   segments.starts = scratch.take<SegmentStart>(stretch);
   segments.values = padded(scratch.take<T>(stretch));
   segments.lam = padded(scratch.take<T>(stretch));
-  segments.start_bits = scratch.take<std::uint8_t>(stretch / 8 + kSegmentSlack);
 }
 
 template <class T>
@@ -150,15 +132,8 @@ void RowBatch<T>::load_all() noexcept {
 /// Any row, element by element.
 template <class T>
 void RowBatch<T>::load(std::int32_t slot) noexcept {
-  const auto row = x_[t_.row[slot]];
   T* to = t_.x + slot * layout_.pitch;
-  with_storage(row.dtype, [&](auto storage) {
-    using Storage = decltype(storage);
-    const auto* from = static_cast<const Storage*>(row.data);
-    for (std::int32_t i = 0; i < layout_.n; ++i) {
-      to[i] = static_cast<T>(static_cast<double>(from[i * row.stride]));
-    }
-  });
+  load_row(x_[t_.row[slot]], layout_.n, to);
   kernels_.measure_rows(to, layout_.pitch, 1, layout_.n, t_.extent + slot);
 }
 
@@ -174,6 +149,9 @@ void RowBatch<T>::solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept {
     any_offset = any_offset || t_.offset[slot] != 0;
     if (is_solved(slot)) continue;
     all_solved_ = false;
+    if (per_edge()) {  // a neighbour multiplies what stands here by 0
+      std::fill_n(t_.edge_lam + slot * layout_.pitch, layout_.pitch, T{0});
+    }
     (t_.path[slot] == RowPath::wide ? wide : unusual).add(t_.row[slot]);
   }
   find_jumps();
@@ -191,36 +169,22 @@ void RowBatch<T>::solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept {
   if (call_.partition != nullptr) pack_all();
 }
 
-/// Reads lam and decides what becomes of a row, from the row alone.
+/// Reads lam and decides what becomes of a row.
 template <class T>
 RowPath RowBatch<T>::classify(std::int32_t slot) noexcept {
-  const Extent<T> extent = t_.extent[slot];
+  const Extent<T>& extent = t_.extent[slot];
   t_.offset[slot] = 0;
   t_.row_lam[slot] = 0;
-  if (!extent.finite) return RowPath::unusual;
-  const T range = extent.high - extent.low;
-  const T size = std::max(std::abs(extent.low), std::abs(extent.high));
-  if (size > kLargestSize<T> || (range != 0 && range < 1 / kLargestSize<T>)) {
-    return RowPath::unusual;
-  }
-  const T unbinding = static_cast<T>(layout_.n) * range;  // no edge carries as much
-  const LamExtent lam = load_lam(slot, unbinding);
-  if (lam.low == 0) return RowPath::unusual;
-  const bool flat = lam.low >= static_cast<double>(unbinding) / 4;
-  if (!flat) {
-    if (lam.low < static_cast<double>(1 / kLargestSize<T>)) return RowPath::unusual;
-    const double high = std::min(lam.high, static_cast<double>(unbinding));
-    if (high > static_cast<double>(kLargestLam<T>) * static_cast<double>(range)) {
-      return RowPath::wide;
-    }
-  }
-
+  if (is_unusual(extent)) return RowPath::unusual;
+  const LamExtent lam = load_lam(slot, unbinding_lam(extent, layout_.n));
+  const RowPath path = choose_path(extent, lam, layout_.n);
+  if (path == RowPath::unusual || path == RowPath::wide) return path;
   t_.offset[slot] = choose_offset(extent);
   if (t_.offset[slot] != 0) {
     T* x = t_.x + slot * layout_.pitch;
     for (std::int32_t i = 0; i < layout_.n; ++i) x[i] -= t_.offset[slot];
   }
-  return flat ? RowPath::flat : RowPath::lanes;
+  return path;
 }
 
 /// Loads lam of a row, cut off where more makes no difference; returns what it was.
@@ -276,25 +240,6 @@ void RowBatch<T>::find_jumps() noexcept {
       jobs.count > kFewJobs ? kernels_.find_jumps : kPortableTarget.kernels<T>().find_jumps;
   find(jobs, JobEnd::row, choose_shape(jobs), found);
   for (std::int32_t i = 0; i < found.handed_over_count; ++i) pull_string(found.handed_over[i]);
-}
-
-/// A step of more than 2 lam is as good as a jump: counts them in a few rows.
-template <class T>
-LaneShape RowBatch<T>::choose_shape(const LaneJobs<T>& jobs) const noexcept {
-  constexpr std::int32_t kSampledRows = 8;
-  constexpr std::int32_t kSampledSteps = 63;
-  const std::int32_t steps = std::min(kSampledSteps, layout_.n - 1);
-  std::int32_t large = 0;
-  std::int32_t all = 0;
-  for (std::int32_t j = 0; j < jobs.count; j += (jobs.count + kSampledRows - 1) / kSampledRows) {
-    const T* x = jobs.x + jobs.first[j];
-    for (std::int32_t i = 0; i < steps; ++i) {
-      const T lam = jobs.edge_lam == nullptr ? jobs.lam[j] : jobs.edge_lam[jobs.first[j] + i];
-      large += std::abs(x[i + 1] - x[i]) > 2 * lam ? 1 : 0;
-      ++all;
-    }
-  }
-  return 2 * large > all ? LaneShape::short_segments : LaneShape::long_segments;
 }
 
 /// The rest of a row that the direct method reads again too often.
@@ -364,7 +309,7 @@ void RowBatch<T>::write_all() noexcept {
       kernels_.scatter_columns(t_.x + slot * layout_.pitch, layout_.pitch, behind - slot, layout_.n,
                                static_cast<T*>(y_[t_.row[slot]].data), call_.y.stride);
     } else {
-      write(slot);
+      store_row(y_[t_.row[slot]], layout_.n, t_.x + slot * layout_.pitch);
     }
     slot = behind;
   }
@@ -377,25 +322,6 @@ void RowBatch<T>::pack_all() noexcept {
     pack_codes(t_.codes + slot * layout_.pitch, layout_.n,
                call_.partition + t_.row[slot] * partition_words(layout_.n));
   }
-}
-
-template <class T>
-void RowBatch<T>::write(std::int32_t slot) noexcept {
-  const auto row = y_[t_.row[slot]];
-  const T* from = t_.x + slot * layout_.pitch;
-  with_storage(row.dtype, [&](auto storage) {
-    using Storage = decltype(storage);
-    auto* to = static_cast<Storage*>(row.data);
-    if constexpr (std::is_same_v<Storage, T>) {
-      if (row.stride == 1) {
-        std::copy(from, from + layout_.n, to);
-        return;
-      }
-    }
-    for (std::int32_t i = 0; i < layout_.n; ++i) {
-      to[i * row.stride] = static_cast<Storage>(static_cast<double>(from[i]));
-    }
-  });
 }
 
 template struct TileScratch<float>;

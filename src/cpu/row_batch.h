@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend.h"
+#include "cpu/row_path.h"
 #include "cpu/row_places.h"
 #include "cpu/scratch.h"
 #include "cpu/targets.h"
@@ -20,15 +21,6 @@ struct TileLayout {
   std::int32_t n;         // of a row
   std::int64_t pitch;     // from row to row
   std::int32_t together;  // rows that are finished together
-};
-
-/// What becomes of a row. It depends on that row alone, so that the result does
-/// not depend on its neighbours.
-enum class RowPath : std::uint8_t {
-  lanes,
-  flat,     // lam is so large that the result is the mean
-  wide,     // lam is so large that T's arithmetic is too coarse
-  unusual,  // not finite, near the ends of T's range, or with an edge of lam 0
 };
 
 /// The tile's arrays, for arithmetic in T.
@@ -69,12 +61,6 @@ struct LeftRows {
   void add(std::int64_t row) noexcept { rows[count++] = row; }
 };
 
-/// Smallest and largest lam of a row.
-struct LamExtent {
-  double low;
-  double high;
-};
-
 /// Solves rows of a forward call in T's arithmetic.
 template <class T>
 class RowBatch {
@@ -96,13 +82,11 @@ class RowBatch {
   [[nodiscard]] RowPath classify(std::int32_t slot) noexcept;
   [[nodiscard]] LamExtent load_lam(std::int32_t slot, T unbinding) noexcept;
   void find_jumps() noexcept;
-  [[nodiscard]] LaneShape choose_shape(const LaneJobs<T>& jobs) const noexcept;
   void pull_string(HandedOver rest) noexcept;
   [[nodiscard]] bool can_finish_straight(std::int32_t together) const noexcept;
   void finish(std::int32_t slot, std::int32_t rows, bool straight) noexcept;
   void write_all() noexcept;
   void pack_all() noexcept;
-  void write(std::int32_t slot) noexcept;
 
   [[nodiscard]] bool per_edge() const noexcept {
     return call_.lam.array.given && call_.lam.array.size > 1;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "backend.h"
 #include "step/small_float.h"
@@ -24,6 +25,31 @@ decltype(auto) with_storage(DType dtype, Use&& use) {
   return use(double{});
 }
 
+/// A stored value in the arithmetic of T, and back, each rounded at most once.
+template <class T, class Storage>
+[[nodiscard]] T from_storage(Storage value) noexcept {
+  if constexpr (std::is_floating_point_v<Storage>) {
+    return static_cast<T>(value);
+  } else if constexpr (std::is_same_v<T, float>) {
+    return to_float(value);
+  } else {
+    return static_cast<T>(static_cast<double>(value));
+  }
+}
+
+template <class Storage, class T>
+[[nodiscard]] Storage to_storage(T value) noexcept {
+  if constexpr (std::is_floating_point_v<Storage>) {
+    return static_cast<Storage>(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return Storage(value);
+  } else if constexpr (std::is_same_v<Storage, BFloat16>) {
+    return to_bfloat16(value);
+  } else {
+    return to_float16(value);
+  }
+}
+
 inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
   return with_storage(row.dtype, [&](auto storage) {
     using T = decltype(storage);
@@ -32,29 +58,39 @@ inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
 }
 
 /// Loads `count` elements; a broadcast row has stride 0.
-inline void load_row(const RowSpan<const void>& row, std::int32_t count, double* out) {
+template <class T>
+void load_row(const RowSpan<const void>& row, std::int32_t count, T* out) {
   with_storage(row.dtype, [&](auto storage) {
-    using T = decltype(storage);
-    const T* data = static_cast<const T*>(row.data);
+    using Storage = decltype(storage);
+    const auto* data = static_cast<const Storage*>(row.data);
     if (row.stride == 1) {
-      for (std::int32_t i = 0; i < count; ++i) out[i] = static_cast<double>(data[i]);
+      for (std::int32_t i = 0; i < count; ++i) out[i] = from_storage<T>(data[i]);
     } else {
-      for (std::int32_t i = 0; i < count; ++i) out[i] = static_cast<double>(data[i * row.stride]);
+      for (std::int32_t i = 0; i < count; ++i) out[i] = from_storage<T>(data[i * row.stride]);
     }
   });
 }
 
 /// Stores `count` elements, each rounded once.
-inline void store_row(const RowSpan<void>& row, std::int32_t count, const double* in) {
+template <class T>
+void store_row(const RowSpan<void>& row, std::int32_t count, const T* in) {
   with_storage(row.dtype, [&](auto storage) {
-    using T = decltype(storage);
-    T* data = static_cast<T*>(row.data);
+    using Storage = decltype(storage);
+    auto* data = static_cast<Storage*>(row.data);
     if (row.stride == 1) {
-      for (std::int32_t i = 0; i < count; ++i) data[i] = static_cast<T>(in[i]);
+      for (std::int32_t i = 0; i < count; ++i) data[i] = to_storage<Storage>(in[i]);
     } else {
-      for (std::int32_t i = 0; i < count; ++i) data[i * row.stride] = static_cast<T>(in[i]);
+      for (std::int32_t i = 0; i < count; ++i) data[i * row.stride] = to_storage<Storage>(in[i]);
     }
   });
+}
+
+/// A row from element `first` on.
+template <class Data>
+RowSpan<Data> drop_front(const RowSpan<Data>& row, std::int32_t first) noexcept {
+  using Byte = std::conditional_t<std::is_const_v<Data>, const std::byte, std::byte>;
+  return {static_cast<Byte*>(row.data) + first * row.stride * size_of(row.dtype), row.dtype,
+          row.stride, row.size - first};
 }
 
 /// Copies one element between rows of one dtype, bit for bit.

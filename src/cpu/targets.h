@@ -3,22 +3,30 @@
 
 #include <array>
 #include <span>
-#include <string_view>
 
 #include "cpu/vector/vector_kernels.h"
+#include "tautline/status.h"
 
 namespace tautline::detail {
 
 /// Fastest first; the last one, "portable", is always there.
 class CpuTargetList {
  public:
-  void add(const CpuTarget& target) noexcept { targets_[count_++] = &target; }
+  void add(const CpuTarget& target) noexcept {
+    names_[count_] = target.name;
+    targets_[count_++] = &target;
+  }
   [[nodiscard]] std::span<const CpuTarget* const> all() const noexcept {
     return {targets_.data(), count_};
   }
+  [[nodiscard]] std::span<const char* const> names() const noexcept {
+    return {names_.data(), count_};
+  }
 
  private:
-  std::array<const CpuTarget*, 4> targets_{};
+  static constexpr std::size_t kMost = 4;
+  std::array<const CpuTarget*, kMost> targets_{};
+  std::array<const char*, kMost> names_{};
   std::size_t count_ = 0;
 };
 
@@ -31,8 +39,16 @@ void add_vector_targets(CpuTargetList& list) noexcept;
 /// All that can run here.
 const CpuTargetList& cpu_target_list() noexcept;
 
-/// The one that calls use: the fastest, or what the environment variable
-/// TAUTLINE_CPU names where that is in the list.
+/// The fastest where `wanted` is null or empty, else the one of that name; null
+/// where the list has none.
+const CpuTarget* find_cpu_target(const char* wanted) noexcept;
+
+/// Whether calls can run: not where the environment variable TAUTLINE_CPU asks for
+/// an instruction set that is not in the list.
+Status cpu_target_status() noexcept;
+
+/// The one that calls use: what TAUTLINE_CPU asks for, or the fastest. Where
+/// cpu_target_status() is an error no call gets here.
 const CpuTarget& chosen_cpu_target() noexcept;
 
 }  // namespace tautline::detail

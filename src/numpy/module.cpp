@@ -11,6 +11,10 @@ NB_MODULE(_numpy, module) {
   module.attr("version") = capabilities.version;
   module.attr("compiler") = capabilities.compiler;
   module.attr("cuda") = capabilities.cuda;
+  module.attr("cpu_target") = capabilities.cpu_target;
+  nanobind::list targets;
+  for (const char* target : tautline::cpu_targets()) targets.append(target);
+  module.attr("cpu_targets") = nanobind::tuple(targets);
   module.def("hardware_threads", [] { return tautline::ThreadExecutor().concurrency(); });
   tautline::numpy::add_tv1d(module);
 }

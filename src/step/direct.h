@@ -12,10 +12,10 @@
 // jumps down; likewise up (Condat, IEEE Signal Process. Lett. 20, 2013).
 //
 // It goes back to the end of the segment after each jump, which is what makes it
-// fast on noise and quadratic on a ramp. Hence the credit: each sample of a
-// finished segment earns kCreditShift's worth of samples read again. A job that
-// has used up its credit is handed over to the taut string at a jump; as the
-// state behind a jump is that of a new start, nothing is lost.
+// fast on noise and quadratic on a ramp. Hence the credit: a job may read as many
+// samples again as it has, and 2^kCreditShift for each sample of a finished
+// segment. One that has used this up is handed over to the taut string at a jump;
+// as the state behind a jump is that of a new start, nothing is lost.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,6 @@ enum class JobEnd : std::uint8_t {
 };
 
 inline constexpr int kCreditShift = 2;
-inline constexpr int kFirstCredit = 256;
 
 /// Samples first .. last of x.
 template <class T>
@@ -57,7 +56,7 @@ inline constexpr HandedOver kFinished = {-1, Code::continues};
 /// Writes a code at every sample behind a jump; returns where it gave up, if so.
 template <JobEnd kEnd, class T>
 constexpr HandedOver find_jumps_directly(const DirectJob<T>& job, Code* codes) noexcept {
-  std::int32_t credit = kFirstCredit;
+  std::int32_t credit = job.last - job.first + 1;
   std::int32_t first = job.first;  // of the segment
   T u_start = job.u_start;
   T high = 0;

@@ -69,4 +69,47 @@ struct SmallFloat {
 using Float16 = SmallFloat<5, 10>;
 using BFloat16 = SmallFloat<8, 7>;
 
+/// The same to and from float32, in a few operations without a branch, which
+/// compilers turn into vector code: for rows whose arithmetic is float32.
+[[nodiscard]] constexpr float to_float(BFloat16 value) noexcept {
+  return std::bit_cast<float>(std::uint32_t{value.bits} << 16);
+}
+
+[[nodiscard]] constexpr float to_float(Float16 value) noexcept {
+  const std::uint32_t magnitude = value.bits & 0x7FFFU;
+  const std::uint32_t sign = std::uint32_t{value.bits} >> 15 << 31;
+  // As a float32 the same bits stand for a number 2^112 times too small, for
+  // normal and subnormal ones alike.
+  const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
+  const std::uint32_t not_finite = 0x7F800000U | magnitude << 13;
+  const std::uint32_t bits =
+      magnitude >= Float16::kInfinity ? not_finite : std::bit_cast<std::uint32_t>(scaled);
+  return std::bit_cast<float>(bits | sign);
+}
+
+[[nodiscard]] constexpr BFloat16 to_bfloat16(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+  const std::uint32_t rounded = bits + 0x7FFFU + (bits >> 16 & 1U);
+  BFloat16 result;
+  result.bits = static_cast<std::uint16_t>((is_nan ? bits | 0x400000U : rounded) >> 16);
+  return result;
+}
+
+[[nodiscard]] constexpr Float16 to_float16(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t size = bits & 0x7FFFFFFFU;
+  // Below the normal numbers the last bit is always worth 2^-24: adding a number
+  // whose last bit is worth that rounds to it.
+  const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5F) -
+                                  std::bit_cast<std::uint32_t>(0.5F);
+  const std::uint32_t normal = (size - (112U << 23) + 0xFFFU + (size >> 13 & 1U)) >> 13;
+  const std::uint32_t not_finite = size > 0x7F800000U ? 0x7E00U : Float16::kInfinity;
+  std::uint32_t magnitude = size < 113U << 23 ? subnormal : normal;
+  magnitude = size >= 143U << 23 ? not_finite : magnitude;
+  Float16 result;
+  result.bits = static_cast<std::uint16_t>(magnitude | (bits >> 16 & 0x8000U));
+  return result;
+}
+
 }  // namespace tautline::detail

@@ -30,6 +30,22 @@ TEST_F(Info, tells_about_the_build) {
   EXPECT_EQ(json["image_formats"].size(), 4U);
 }
 
+TEST_F(Info, tells_which_instruction_set_is_in_use) {
+  const auto json =
+      nlohmann::json::parse(run_shell("TAUTLINE_CPU=portable \"$TAUTLINE\" info --json").out);
+  EXPECT_EQ(json["cpu_target"], "portable");
+  EXPECT_EQ(json["cpu_targets"].back(), "portable");
+}
+
+TEST_F(Info, an_instruction_set_that_is_not_there_is_said) {
+  write("a.csv", "1\n2\n");
+  const ProgramResult result =
+      run_shell("TAUTLINE_CPU=avx1024 \"$TAUTLINE\" signal " + path("a.csv") + " - --lam 1");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("TAUTLINE_CPU: must be "), std::string::npos) << result.err;
+}
+
 TEST_F(Info, tells_about_an_image_in_units_of_lam) {
   write_image({3, 1, 1, Depth::bits8, {0, 0, 255}}, path("a.png"));
   const auto json = info("a.png");

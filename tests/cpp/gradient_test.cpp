@@ -310,5 +310,96 @@ TEST(GradientRules, TangentsNotGivenAreZero) {
   EXPECT_EQ(dy, (std::vector<double>{0, 0, 0, 0}));
 }
 
+/// What a batch gives in one dtype and layout, as float64: x, then lam of every row.
+std::vector<double> gradients_of_batch(DType dtype, bool columns, bool edges, Mode mode,
+                                       const Context& context = {}) {
+  constexpr std::int64_t kRows = 70;
+  constexpr std::int64_t kLength = 53;
+  Random random(base_seed());
+  const std::vector<double> x = random_vector(random, kRows * kLength);
+  std::vector<double> grad = random_vector(random, kRows * kLength);
+  for (double& value : grad) value = static_cast<double>(static_cast<float>(value));
+  std::vector<double> y(x.size());
+  std::vector<std::uint32_t> partition(kRows * partition_words(kLength));
+  EXPECT_TRUE(prox_tv1d({.x = view(x.data(), {kRows, kLength}), .lam = 1.0},
+                        view(y.data(), {kRows, kLength}), partition)
+                  .ok());
+  const std::int64_t lams = edges ? kLength - 1 : 1;
+  const auto put = [&](const std::vector<double>& rows, std::int64_t n) {
+    std::vector<double> laid_out(rows.size());
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        laid_out[static_cast<std::size_t>(columns ? i * kRows + r : r * n + i)] =
+            rows[static_cast<std::size_t>(r * n + i)];
+      }
+    }
+    return laid_out;
+  };
+  const auto shaped = [&](Array& array, std::int64_t n) {
+    return columns ? array.view({n, kRows}) : array.view({kRows, n});
+  };
+  Array grad_y(dtype, put(grad, kLength));
+  Array grad_x(dtype, x.size());
+  Array grad_lam(dtype, static_cast<std::size_t>(kRows * lams));
+  const Status status = prox_tv1d_backward(
+      {.partition = partition, .dim = columns ? 0 : 1, .mode = mode}, shaped(grad_y, kLength),
+      {.x = shaped(grad_x, kLength), .lam = shaped(grad_lam, lams)}, context);
+  EXPECT_TRUE(status.ok()) << message(status);
+  const auto taken = [&](const Array& array, std::int64_t n) {
+    const std::vector<double> values = array.values();
+    std::vector<double> rows(values.size());
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        rows[static_cast<std::size_t>(r * n + i)] =
+            values[static_cast<std::size_t>(columns ? i * kRows + r : r * n + i)];
+      }
+    }
+    return rows;
+  };
+  std::vector<double> result = taken(grad_x, kLength);
+  for (const double value : taken(grad_lam, lams)) result.push_back(value);
+  return result;
+}
+
+TEST(GradientRules, FollowAnyLayoutWithTheSameBits) {
+  for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+    for (const bool edges : {false, true}) {
+      for (const Mode mode : {Mode::smooth, Mode::sharp}) {
+        EXPECT_EQ(gradients_of_batch(dtype, false, edges, mode),
+                  gradients_of_batch(dtype, true, edges, mode));
+      }
+    }
+  }
+}
+
+TEST(GradientRules, OfEveryDtypeAreThoseOfFloat64) {
+  for (const bool edges : {false, true}) {
+    for (const Mode mode : {Mode::smooth, Mode::sharp}) {
+      const std::vector<double> exact = gradients_of_batch(DType::float64, false, edges, mode);
+      const auto compare = [&](DType dtype, double tolerance) {
+        const std::vector<double> given = gradients_of_batch(dtype, true, edges, mode);
+        ASSERT_EQ(given.size(), exact.size());
+        for (std::size_t i = 0; i < exact.size(); ++i) {
+          ASSERT_NEAR(given[i], exact[i], tolerance * (1 + std::abs(exact[i]))) << i;
+        }
+      };
+      compare(DType::float32, 2e-6);
+      compare(DType::float16, 4e-3);
+      compare(DType::bfloat16, 3e-2);
+    }
+  }
+}
+
+TEST(GradientRules, HaveTheSameBitsForAnyNumberOfThreads) {
+  for (const DType dtype : {DType::float64, DType::float32}) {
+    const auto alone = gradients_of_batch(dtype, false, true, Mode::smooth);
+    for (const int threads : {1, 2, 3}) {
+      ThreadExecutor executor(threads);
+      EXPECT_EQ(gradients_of_batch(dtype, false, true, Mode::smooth, {.executor = &executor}),
+                alone);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tautline::testing

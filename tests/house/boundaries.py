@@ -13,6 +13,7 @@ from pathlib import Path
 
 TORCH = re.compile(r"torch/|ATen/|c10/|torch\.h")
 CUDA = re.compile(r"cuda_|cuda/|cuda\.h|cub/|thrust/|nv/|cooperative_groups")
+HIGHWAY = re.compile(r"hwy/")
 LANGUAGE = {"bit", "cstddef", "cstdint", "limits", "type_traits"}  # all that src/step may include
 
 # folder (the longest that matches counts) -> own folders whose headers it may include
@@ -24,6 +25,7 @@ ALLOWED = {
     "src/api": ["tautline", "api", "backend.h"],
     "src/reference": ["tautline", "reference"],
     "src/cpu": ["tautline", "cpu", "backend.h", "step"],
+    "src/cpu/vector": ["tautline", "cpu", "step"],
     "src/cuda": ["tautline", "cuda", "backend.h", "step"],
     "src/numpy": ["tautline", "numpy"],
     "src/torch": ["tautline", "torch"],
@@ -41,6 +43,7 @@ MAY_USE_TORCH = (
     "bench",
 )
 MAY_USE_CUDA = ("src/cuda", "src/torch", "src/libtorch", "tests", "bench")
+MAY_USE_HIGHWAY = ("src/cpu/vector/",)  # all else builds without it
 # The core prints nothing, ends no process and throws nothing; error.h is for those who ask.
 QUIET = ("src/api", "src/cpu", "src/cuda", "src/step", "src/backend.h", "include/tautline")
 LOUD = re.compile(
@@ -74,6 +77,8 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{path}: names the torch header {name}")
             if CUDA.match(name) and not path.startswith(MAY_USE_CUDA):
                 found.append(f"{path}: names the CUDA header {name}")
+            if HIGHWAY.match(name) and not path.startswith(MAY_USE_HIGHWAY):
+                found.append(f"{path}: names the Highway header {name}")
             if path.startswith("src/step/") and "/" not in name and name not in LANGUAGE:
                 found.append(f"{path}: must not include {name}")
             is_own = ("/" in name and name.split("/")[0] in own) or name == "backend.h"
@@ -92,6 +97,9 @@ def self_test() -> None:
         "src/step/d.h": '#include "tautline/tv1d.h"\n#include <cstdint>\n',
         "src/step/f.h": "#include <vector>\n",
         "src/cpu/e.cpp": 'void f() { printf("no"); }  // printf\n',
+        "src/cpu/g.cpp": '#include "hwy/highway.h"\n',
+        "src/cpu/vector/h.h": '#include "backend.h"\n',
+        "src/cpu/vector/good.cpp": '#include "hwy/highway.h"\n#include "cpu/scratch.h"\n',
         "src/torch/good.cpp": "#include <torch/csrc/stable/library.h>\n",
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -106,6 +114,8 @@ def self_test() -> None:
         "src/api/b.cpp",
         "src/cpu/a.cpp",
         "src/cpu/e.cpp",
+        "src/cpu/g.cpp",
+        "src/cpu/vector/h.h",
         "src/step/d.h",
         "src/step/f.h",
     ]:

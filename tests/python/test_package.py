@@ -45,6 +45,26 @@ def test_config_tells_compiler_cuda_and_threads():
     assert config["compiler"] and isinstance(config["cuda"], bool) and config["threads"] >= 1
 
 
+def test_config_tells_the_instruction_sets():
+    config = tn.show_config()
+    assert config["cpu_target"] in config["cpu_targets"]
+    assert config["cpu_targets"][-1] == "portable"
+
+
+def test_an_instruction_set_that_is_not_there_is_an_error(monkeypatch):
+    monkeypatch.setenv("TAUTLINE_CPU", "avx1024")
+    run_python(
+        "import tautline.numpy as tn\n"
+        "assert tn.show_config()['cpu_target'] == 'none'\n"
+        "try:\n"
+        "    tn.prox_tv1d([0.0, 4.0], 1.0)\n"
+        "except ValueError as error:\n"
+        "    assert 'TAUTLINE_CPU: must be ' in str(error), error\n"
+        "else:\n"
+        "    raise SystemExit('no error')\n"
+    )
+
+
 def test_works_where_torch_is_not_installed():
     run_python(
         FORBID_TORCH + "import tautline.numpy as tn\n"

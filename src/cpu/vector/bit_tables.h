@@ -31,4 +31,30 @@ inline constexpr std::array<std::uint64_t, 256> kSetBits = [] {
   return table;
 }();
 
+/// Byte i of entry b: how many bits it is from the last set bit at or before i, 1
+/// where that is i itself. b is odd.
+inline constexpr std::array<std::uint64_t, 256> kCountsFromSetBit = [] {
+  std::array<std::uint64_t, 256> table{};
+  for (std::uint32_t b = 1; b < 256; b += 2) {
+    std::uint64_t count = 0;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      count = (b >> i & 1U) != 0 ? 1 : count + 1;
+      table[b] |= count << (8 * i);
+    }
+  }
+  return table;
+}();
+
+/// Byte i of entry b: the place of the first set bit at or behind i, or 0.
+inline constexpr std::array<std::uint64_t, 256> kNextSetBits = [] {
+  std::array<std::uint64_t, 256> table{};
+  for (std::uint32_t b = 0; b < 256; ++b) {
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      const std::uint32_t rest = b >> i << i;
+      if (rest != 0) table[b] |= static_cast<std::uint64_t>(std::countr_zero(rest)) << (8 * i);
+    }
+  }
+  return table;
+}();
+
 }  // namespace tautline::detail

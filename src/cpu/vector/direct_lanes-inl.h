@@ -100,12 +100,13 @@ class DirectLanes {
   /// Gives the next jobs to the lanes of `wanted`, lane by lane.
   HWY_INLINE void take_jobs(Group& g, MI wanted) noexcept {
     const auto lanes = Spread<D>(wanted);
+    const VI one = hn::Set(di, TI{1});
     const VI first = lanes.spread(load_indices<DI>(jobs_.first + next_));
     const VI last = lanes.spread(load_indices<DI>(jobs_.last + next_));
     const V lam = lanes.spread(hn::LoadU(d, jobs_.lam + next_));
     const M wanted_values = hn::RebindMask(d, wanted);
     g.k0 = hn::IfThenElse(wanted, first, g.k0);
-    g.k = hn::IfThenElse(wanted, hn::Sub(first, hn::Set(di, TI{1})), g.k);
+    g.k = hn::IfThenElse(wanted, hn::Sub(first, one), g.k);
     g.last = hn::IfThenElse(wanted, last, g.last);
     g.lam = hn::IfThenElse(wanted_values, lam, g.lam);
     if (jobs_.u_start != nullptr) {
@@ -119,8 +120,8 @@ class DirectLanes {
       g.u_end = hn::IfThenElse(wanted_values, u_end, g.u_end);
     }
     g.code = hn::IfThenZeroElse(wanted, g.code);
-    g.credit = hn::IfThenElse(wanted, hn::Set(di, TI{kFirstCredit}), g.credit);
-    const MI none_left = hn::And(wanted, hn::Lt(first, hn::Zero(di)));
+    g.credit = hn::IfThenElse(wanted, hn::Add(hn::Sub(last, first), one), g.credit);
+    const MI none_left = hn::And(wanted, hn::Lt(last, hn::Zero(di)));
     g.alive = hn::AndNot(none_left, g.alive);
     next_ = std::min(next_ + static_cast<std::int32_t>(hn::CountTrue(di, wanted)), jobs_.count);
   }
@@ -220,12 +221,10 @@ class DirectLanes {
         up[q] = hn::Or(up[q], rises);
         M touches_min = Within<D>{inside}.ge(a, high);
         M touches_max = Within<D>{inside}.le(b, low);
-        const V above = hn::Max(hn::Sub(a, high), hn::Zero(d));
-        const V below = hn::Min(hn::Sub(b, low), hn::Zero(d));
-        s.v_min = hn::Add(s.v_min, hn::Mul(above, share));
-        s.v_max = hn::Add(s.v_max, hn::Mul(below, share));
         s.u_min = hn::Min(a, high);
         s.u_max = hn::Max(b, low);
+        s.v_min = hn::Add(s.v_min, hn::Mul(hn::Sub(a, s.u_min), share));
+        s.v_max = hn::Add(s.v_max, hn::Mul(hn::Sub(b, s.u_max), share));
         if (Shape::kInStep || j == 0) {
           M starts = j == 0 ? fresh[q] : hn::MaskFromVec(hn::Zero(d));
           if constexpr (Shape::kInStep) starts = j == 0 ? hn::Or(fresh[q], restarts) : restarts;

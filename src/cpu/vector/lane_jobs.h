@@ -9,9 +9,10 @@
 namespace tautline::detail {
 
 /// Jobs stand in one tile of memory, so that a lane is an index into it. Arrays
-/// by job are readable for kLaneSlack entries behind the last job, with `first`
-/// kNoJob there; x, edge_lam and codes for kReadAhead samples around any job, and
-/// no other job's samples are there.
+/// by job are readable for kLaneSlack entries behind the last job; there `last` is
+/// kNoJob and `first` a sample for idle lanes to be at. Lanes read kReadAhead
+/// samples of x, edge_lam and codes behind a job, or behind where they are idle,
+/// and may write back the codes that are there.
 template <class T>
 struct LaneJobs {
   std::int32_t count = 0;
@@ -26,7 +27,7 @@ struct LaneJobs {
 
 inline constexpr std::int32_t kLaneSlack = 16;
 inline constexpr std::int32_t kReadAhead = 16;
-inline constexpr std::int32_t kNoJob = -8;
+inline constexpr std::int32_t kNoJob = -8;  // also as a sample, where there is room before x
 
 /// Where the jumps go. `codes` is by sample, all `continues` before; a job's first
 /// sample is not marked.

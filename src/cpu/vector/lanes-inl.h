@@ -84,9 +84,12 @@ HWY_INLINE hn::Vec<D> compress_lanes(D d, hn::Vec<D> v, std::uint32_t bits) {
 #if HWY_TARGET <= HWY_AVX3
   const hn::RebindToSigned<D> di;
   const auto raw = hn::BitCast(di, v).raw;
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4 && hn::MaxLanes(d) == 16) {
     const auto where = static_cast<__mmask16>(bits);
     return hn::BitCast(d, hn::Vec<decltype(di)>{_mm512_maskz_compress_epi32(where, raw)});
+  } else if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    const auto where = static_cast<__mmask8>(bits);
+    return hn::BitCast(d, hn::Vec<decltype(di)>{_mm256_maskz_compress_epi32(where, raw)});
   } else {
     const auto where = static_cast<__mmask8>(bits);
     return hn::BitCast(d, hn::Vec<decltype(di)>{_mm512_maskz_compress_epi64(where, raw)});

@@ -19,7 +19,7 @@ namespace tautline::detail::HWY_NAMESPACE {
 
 template <Borders kBorders, class T>
 HWY_INLINE void find_values(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
-  list_segments(row.codes, row.n, row.after, list);
+  sum_segments(row.x, row.codes, row.n, list);
   if constexpr (kBorders == Borders::edges) {
     if (row.edge_lam != nullptr) {
       list_edge_lam(row.edge_lam, list);
@@ -27,13 +27,10 @@ HWY_INLINE void find_values(const SolvedStretch<T>& row, SegmentList<T>& list) n
       list_row_lam(row.row_lam, row.row_length, list);
     }
   }
-  sum_segments(row.x, row.n, list);
-  sums_to_values<kBorders>(row.lam, list);
-  if (HWY_LIKELY(jumps_are_real(list))) return;
-  sum_segments(row.x, row.n, list);
-  sums_to_values<kBorders, false>(row.lam, list);
+  if (HWY_LIKELY(sums_to_values<kBorders>(row.lam, list))) return;
+  sum_segments(row.x, row.codes, row.n, list);
+  sums_with_borders<kBorders>(row.lam, list);
   join_segments(list, row.codes);
-  sums_to_values<Borders::none>(row.lam, list);
 }
 
 template <class T>
@@ -46,35 +43,16 @@ void finish(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
   }
   const auto offset = hn::Set(d, row.offset);
   if (row.sharp) {
-    spread_values(list, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> smooth) HWY_ATTR {
-      const auto x = load_before(d, row.x + i, row.n - i);
-      const auto y = hn::IfThenElse(hn::Eq(x, smooth), x, hn::Add(x, hn::Sub(x, smooth)));
-      store_before(d, hn::Add(y, offset), row.y + i, row.n - i);
-    });
+    spread_values(
+        list, row.codes, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> smooth) HWY_ATTR {
+          const auto x = load_before(d, row.x + i, row.n - i);
+          const auto y = hn::IfThenElse(hn::Eq(x, smooth), x, hn::Add(x, hn::Sub(x, smooth)));
+          store_before(d, hn::Add(y, offset), row.y + i, row.n - i);
+        });
   } else {
-    spread_values(list, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> smooth) HWY_ATTR {
-      store_before(d, hn::Add(smooth, offset), row.y + i, row.n - i);
-    });
-  }
-}
-
-/// The gradient of x from that of y: its mean over every segment. Sharpening is
-/// 2 x - prox(x).
-template <class T>
-void average(const GradientStretch<T>& row, SegmentList<T>& list) noexcept {
-  const hn::ScalableTag<T> d;
-  list_segments(row.codes, row.n, Code::plain, list);
-  sum_segments(row.g, row.n, list);
-  sums_to_values<Borders::none>(T{0}, list);
-  if (row.sharp) {
-    spread_values(list, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> mean) HWY_ATTR {
-      const auto g = load_before(d, row.g + i, row.n - i);
-      store_before(d, hn::Add(g, hn::Sub(g, mean)), row.grad_x + i, row.n - i);
-    });
-  } else {
-    spread_values(list, row.n, [&](std::int32_t i, hn::Vec<decltype(d)> mean) HWY_ATTR {
-      store_before(d, mean, row.grad_x + i, row.n - i);
-    });
+    spread_values(list, row.codes, row.n,
+                  [&](std::int32_t i, hn::Vec<decltype(d)> smooth)
+                      HWY_ATTR { store_before(d, hn::Add(smooth, offset), row.y + i, row.n - i); });
   }
 }
 

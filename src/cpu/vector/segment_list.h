@@ -23,20 +23,20 @@ inline constexpr int kStartCodeShift = 30;
   return static_cast<Code>(start >> kStartCodeShift);
 }
 
-/// Scratch for a stretch of n samples; arrays have kSegmentSlack more entries.
+/// Scratch for as many segments as a stretch of samples may have; arrays have
+/// kSegmentSlack more entries.
 template <class T>
 struct SegmentList {
   std::int32_t count = 0;
-  SegmentStart* starts = nullptr;      // [count]: one behind the last sample
-  T* values = nullptr;                 // sums, then values; one entry before it is readable
-  T* lam = nullptr;                    // where lam is one an edge: behind each segment; likewise
-  std::uint8_t* start_bits = nullptr;  // bit i: sample i starts a segment
+  SegmentStart* starts = nullptr;  // [count]: one behind the last sample
+  T* values = nullptr;             // sums, then values; one entry before it is readable
+  T* lam = nullptr;                // where lam is one an edge: behind each segment; likewise
 };
 
 inline constexpr std::int32_t kSegmentSlack = 64;
 
 /// Joins segments across jumps that rounding made up: those that do not go the
-/// way their code says. Leaves sums in list.values.
+/// way their code says. Turns the sums in list.values into values.
 template <class T>
 void join_segments(SegmentList<T>& list, Code* codes) noexcept {
   const auto value = [&](std::int32_t s) {
@@ -56,12 +56,11 @@ void join_segments(SegmentList<T>& list, Code* codes) noexcept {
       if (sign == 0 || (value(last) - value(last - 1)) * sign > 0) break;
       list.values[last - 1] += list.values[last];
       list.starts[last] = behind;
-      const std::int32_t sample = start_sample(start);
-      codes[sample] = Code::continues;
-      list.start_bits[sample / 8] &= static_cast<std::uint8_t>(~(1U << (sample % 8)));
+      codes[start_sample(start)] = Code::continues;
     }
   }
   list.count = last + 1;
+  for (std::int32_t s = 0; s < list.count; ++s) list.values[s] = value(s);
 }
 
 }  // namespace tautline::detail

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "cpu/vector/lanes-inl.h"
 #include "cpu/vector/segment_list.h"
@@ -17,56 +18,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tautline::detail::HWY_NAMESPACE {
-
-/// Lists the segments of n codes, of which the first is a start, and marks their
-/// starts as bits. `after` is the code that follows. Codes are readable for a
-/// vector behind the last.
-template <class T>
-HWY_INLINE void list_segments(const Code* codes, std::int32_t n, Code after,
-                              SegmentList<T>& list) noexcept {
-  const hn::ScalableTag<std::int32_t> di;
-  const hn::Rebind<std::uint8_t, decltype(di)> du8;
-  constexpr std::int32_t kLanes = hn::MaxLanes(di);
-  std::int32_t count = 0;
-  std::uint32_t pending = 0;  // bits of an incomplete byte, where a vector has less than 8 lanes
-  auto sample = hn::Iota(di, 0);
-  for (std::int32_t i = 0; i < n; i += kLanes) {
-    const auto bytes = hn::LoadU(du8, reinterpret_cast<const std::uint8_t*>(codes + i));
-    const auto code = hn::PromoteTo(di, bytes);
-    auto is_start = hn::Ne(code, hn::Zero(di));
-    if (HWY_UNLIKELY(i + kLanes > n)) {
-      is_start = hn::And(is_start, hn::Lt(sample, hn::Set(di, n)));
-    }
-    const auto start = hn::Or(hn::ShiftLeft<kStartCodeShift>(code), sample);
-    const std::uint32_t bits = mask_bits(di, is_start);
-    hn::StoreU(compress_lanes(di, start, bits), di,
-               reinterpret_cast<std::int32_t*>(list.starts + count));
-    count += std::popcount(bits);
-    if constexpr (kLanes >= 8) {
-      std::memcpy(list.start_bits + i / 8, &bits, kLanes / 8);
-    } else {
-      pending |= bits << (i % 8);
-      list.start_bits[i / 8] = static_cast<std::uint8_t>(pending);
-      if ((i + kLanes) % 8 == 0) pending = 0;
-    }
-    sample = hn::Add(sample, hn::Set(di, kLanes));
-  }
-  // What follows the last sample starts something new.
-  const std::uint64_t behind = ~std::uint64_t{0} << (n % 8);
-  std::uint64_t bits = list.start_bits[n / 8] & ~behind;
-  if (n % 8 == 0) bits = 0;
-  bits |= behind;
-  std::memcpy(list.start_bits + n / 8, &bits, sizeof(bits));
-  list.starts[count] = segment_start(n, after);
-  list.count = count;
-}
-
-/// The bits of the block of lanes at sample i and those that follow.
-HWY_INLINE std::uint32_t bits_at(const std::uint8_t* bits, std::int32_t i) noexcept {
-  std::uint32_t word = 0;
-  std::memcpy(&word, bits + i / 8, sizeof(word));
-  return word >> (i % 8);  // 0 where a vector has 8 lanes or more
-}
 
 /// Loads a vector, or what of it there is.
 template <class D>
@@ -86,6 +37,13 @@ HWY_INLINE void store_before(D d, hn::Vec<D> v, hn::TFromD<D>* to, std::int32_t 
   HWY_ALIGN hn::TFromD<D> lanes[kLanes];
   hn::Store(v, d, lanes);
   std::memcpy(to, lanes, static_cast<std::size_t>(count) * sizeof(lanes[0]));
+}
+
+/// Stores the lanes whose bits are set, one behind the other, and what there is
+/// room for behind them.
+template <class D>
+HWY_INLINE void store_lanes(D d, hn::Vec<D> v, std::uint32_t bits, hn::TFromD<D>* to) noexcept {
+  hn::StoreU(compress_lanes(d, v, bits), d, to);
 }
 
 /// A mask from the low bits of a number.
@@ -132,28 +90,53 @@ class CarriedSum<double> {
   double error_ = 0;
 };
 
-/// The sum of x over every segment, into list.values.
+/// The codes of N samples, as lanes of 32 bits.
+template <class DI>
+HWY_INLINE hn::Vec<DI> load_codes(DI di, const Code* codes, std::int32_t count) noexcept {
+  const hn::Rebind<std::uint8_t, DI> bytes;
+  const auto* from = reinterpret_cast<const std::uint8_t*>(codes);
+  return hn::PromoteTo(di, load_before(bytes, from, count));
+}
+
+template <class DI>
+HWY_INLINE std::uint32_t start_bits(DI di, hn::Vec<DI> codes) noexcept {
+  return mask_bits(di, hn::Ne(codes, hn::Zero(di)));
+}
+
+/// Lists the segments of n samples and sums x over each, into list.values. The
+/// first code is a start; so is codes[n], of what follows.
 ///
 /// Within a block of lanes sums double their reach in each step, as far as no
 /// segment starts in between; lanes at a segment's end then hold its sum.
 template <class T>
-HWY_INLINE void sum_segments(const T* x, std::int32_t n, const SegmentList<T>& list) noexcept {
+HWY_INLINE void sum_segments(const T* x, const Code* codes, std::int32_t n,
+                             SegmentList<T>& list) noexcept {
   const hn::ScalableTag<T> d;
+  const hn::Rebind<std::int32_t, decltype(d)> di;
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
   constexpr std::uint32_t kAll = (1U << kLanes) - 1;
   constexpr int kReaches = kLanes == 16 ? 4 : kLanes == 8 ? 3 : kLanes == 4 ? 2 : 1;
   using Shifts = LaneShifts<hn::ScalableTag<T>, kReaches>;
   CarriedSum<T> carried;
-  T* values = list.values;
+  SegmentStart* next_start = list.starts;
+  T* next_value = list.values;
+  auto sample = hn::Iota(di, 0);
   for (std::int32_t i = 0; i < n; i += kLanes) {
-    const std::uint32_t bits = bits_at(list.start_bits, i);
-    const std::uint32_t ends = bits >> 1 & kAll;
+    const auto code = load_codes(di, codes + i, n - i);
+    const auto code_behind = load_codes(di, codes + i + 1, n - i);
+    const std::uint32_t starts = start_bits(di, code);
+    const std::uint32_t ends = start_bits(di, code_behind);
+    const auto start = hn::Or(hn::ShiftLeft<kStartCodeShift>(code), sample);
+    store_lanes(di, start, starts, reinterpret_cast<std::int32_t*>(next_start));
+    next_start += std::popcount(starts);
+    sample = hn::Add(sample, hn::Set(di, kLanes));
+
     auto sum = load_before(d, x + i, n - i);
     if (ends == 0) {
       carried.add(hn::GetLane(hn::SumOfLanes(d, sum)));
       continue;
     }
-    std::uint32_t joined = ~bits & (kAll - 1);  // lanes that go on from the one before
+    std::uint32_t joined = ~starts & (kAll - 1);  // lanes that go on from the one before
     TAUTLINE_UNROLL for (int r = 0; r < kReaches; ++r) {
       const auto reached = hn::IfThenElseZero(mask_from_bits(d, joined), Shifts::shift(sum, r));
       sum = hn::Add(sum, reached);
@@ -163,10 +146,12 @@ HWY_INLINE void sum_segments(const T* x, std::int32_t n, const SegmentList<T>& l
     // The first segment that ends here may have begun before the block.
     const auto up_to_first_end = mask_from_bits(d, ends ^ (ends - 1));
     sum = hn::Add(sum, hn::IfThenElseZero(up_to_first_end, hn::Set(d, carried.value())));
-    hn::StoreU(compress_lanes(d, sum, ends), d, values);
-    values += std::popcount(ends);
+    store_lanes(d, sum, ends, next_value);
+    next_value += std::popcount(ends);
     carried.start(open);
   }
+  *next_start = segment_start(n, codes[n]);
+  list.count = static_cast<std::int32_t>(next_start - list.starts);
 }
 
 /// The first samples of the segments at `starts`, in lanes as wide as DI's.
@@ -187,54 +172,71 @@ HWY_INLINE hn::Vec<DI> signs_of(DI di, hn::Vec<DI> starts) noexcept {
                  hn::And(hn::ShiftRight<kStartCodeShift + 1>(starts), one));
 }
 
-/// How jumps pull at the segments: not at all, by one lam, or by list.lam.
-enum class Borders { none, number, edges };
+/// How jumps pull at the segments: all by one lam, or each by that in list.lam.
+enum class Borders { number, edges };
 
-/// Adds to the sums what the jumps on both sides pull, and divides by the lengths.
-template <Borders kBorders, bool kDivide = true, class T>
-HWY_INLINE void sums_to_values(T lam, const SegmentList<T>& list) noexcept {
+/// Adds to the sums what the jumps on both sides pull.
+template <Borders kBorders, class D, class DI>
+HWY_INLINE hn::Vec<D> add_borders(D d, DI di, hn::Vec<D> sum, hn::Vec<DI> start, hn::Vec<DI> next,
+                                  hn::TFromD<D> lam, const hn::TFromD<D>* lam_behind) noexcept {
+  if constexpr (kBorders == Borders::number) {
+    const auto pull = hn::Sub(signs_of(di, next), signs_of(di, start));
+    return hn::Add(sum, hn::Mul(hn::ConvertTo(d, pull), hn::Set(d, lam)));
+  } else {
+    const auto right = hn::Mul(hn::ConvertTo(d, signs_of(di, next)), hn::LoadU(d, lam_behind));
+    const auto left = hn::Mul(hn::ConvertTo(d, signs_of(di, start)), hn::LoadU(d, lam_behind - 1));
+    return hn::Add(sum, hn::Sub(right, left));
+  }
+}
+
+/// Turns sums into values. Returns whether every value differs from the one before
+/// it in the direction that its start says.
+template <Borders kBorders, class T>
+HWY_INLINE bool sums_to_values(T lam, const SegmentList<T>& list) noexcept {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  constexpr std::int32_t kLanes = hn::MaxLanes(d);
+  const auto first_lane = hn::FirstN(d, 1);
+  auto wrong = hn::MaskFromVec(hn::Zero(d));
+  // What comes before the first segment is not looked at.
+  const int first_sign = jump_sign(start_code(list.starts[0]));
+  T before = first_sign > 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+  for (std::int32_t s = 0; s < list.count; s += kLanes) {
+    const auto start = load_starts(di, list.starts + s);
+    const auto next = load_starts(di, list.starts + s + 1);
+    const auto sum = hn::LoadU(d, list.values + s);
+    const auto length = hn::ConvertTo(d, hn::Sub(samples_of(di, next), samples_of(di, start)));
+    const auto value =
+        hn::Div(add_borders<kBorders>(d, di, sum, start, next, lam, list.lam + s), length);
+    hn::StoreU(value, d, list.values + s);
+
+    const auto left =
+        hn::IfThenElse(first_lane, hn::Set(d, before), LaneShifts<decltype(d), 1>::shift(value, 0));
+    const auto sign = hn::ConvertTo(d, signs_of(di, start));
+    auto here = hn::Le(hn::Mul(hn::Sub(value, left), sign), hn::Zero(d));
+    here = hn::And(here, hn::Ne(sign, hn::Zero(d)));
+    if (HWY_UNLIKELY(s + kLanes > list.count)) {
+      here = hn::And(here, hn::FirstN(d, static_cast<std::size_t>(list.count - s)));
+    }
+    wrong = hn::Or(wrong, here);
+    before = hn::ExtractLane(value, kLanes - 1);
+  }
+  return hn::AllFalse(d, wrong);
+}
+
+/// Adds what the jumps pull, and leaves it at sums.
+template <Borders kBorders, class T>
+HWY_INLINE void sums_with_borders(T lam, const SegmentList<T>& list) noexcept {
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
   for (std::int32_t s = 0; s < list.count; s += kLanes) {
     const auto start = load_starts(di, list.starts + s);
     const auto next = load_starts(di, list.starts + s + 1);
-    auto value = hn::LoadU(d, list.values + s);
-    if constexpr (kBorders == Borders::number) {
-      const auto pull = hn::Sub(signs_of(di, next), signs_of(di, start));
-      value = hn::Add(value, hn::Mul(hn::ConvertTo(d, pull), hn::Set(d, lam)));
-    } else if constexpr (kBorders == Borders::edges) {
-      const auto right = hn::ConvertTo(d, signs_of(di, next));
-      const auto left = hn::ConvertTo(d, signs_of(di, start));
-      value = hn::Add(value, hn::Sub(hn::Mul(right, hn::LoadU(d, list.lam + s)),
-                                     hn::Mul(left, hn::LoadU(d, list.lam + s - 1))));
-    }
-    if constexpr (kDivide) {
-      const auto length = hn::Sub(samples_of(di, next), samples_of(di, start));
-      value = hn::Div(value, hn::ConvertTo(d, length));
-    }
-    hn::StoreU(value, d, list.values + s);
+    const auto sum = hn::LoadU(d, list.values + s);
+    hn::StoreU(add_borders<kBorders>(d, di, sum, start, next, lam, list.lam + s), d,
+               list.values + s);
   }
-}
-
-/// Whether every value differs from the one before it in the direction that its
-/// start says. What comes before the first is not looked at.
-template <class T>
-HWY_INLINE bool jumps_are_real(const SegmentList<T>& list) noexcept {
-  const hn::ScalableTag<T> d;
-  const hn::RebindToSigned<decltype(d)> di;
-  constexpr std::int32_t kLanes = hn::MaxLanes(d);
-  auto wrong = hn::MaskFromVec(hn::Zero(d));
-  for (std::int32_t s = 1; s < list.count; s += kLanes) {
-    const auto sign = hn::ConvertTo(d, signs_of(di, load_starts(di, list.starts + s)));
-    const auto jump = hn::Sub(hn::LoadU(d, list.values + s), hn::LoadU(d, list.values + s - 1));
-    auto here = hn::And(hn::Ne(sign, hn::Zero(d)), hn::Le(hn::Mul(jump, sign), hn::Zero(d)));
-    if (HWY_UNLIKELY(s + kLanes > list.count)) {
-      here = hn::And(here, hn::FirstN(d, static_cast<std::size_t>(list.count - s)));
-    }
-    wrong = hn::Or(wrong, here);
-  }
-  return hn::AllFalse(d, wrong);
 }
 
 /// lam behind every segment, from lam behind every sample; the one before the
@@ -265,14 +267,15 @@ HWY_INLINE void list_row_lam(const T* row_lam, std::int32_t row_length,
 /// Writes every segment's value to all its samples: store(i, values) gets those
 /// from sample i on, vector by vector.
 template <class T, class Store>
-HWY_INLINE void spread_values(const SegmentList<T>& list, std::int32_t n, Store store) noexcept {
+HWY_INLINE void spread_values(const SegmentList<T>& list, const Code* codes, std::int32_t n,
+                              Store store) noexcept {
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
+  const hn::Rebind<std::int32_t, decltype(d)> di32;
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
-  constexpr std::uint32_t kAll = (1U << kLanes) - 1;
   const T* values = list.values - 1;  // of the segment before the block
   for (std::int32_t i = 0; i < n; i += kLanes) {
-    const std::uint32_t starts = bits_at(list.start_bits, i) & kAll;
+    const std::uint32_t starts = start_bits(di32, load_codes(di32, codes + i, n - i));
     const std::uint32_t at_first = starts & 1U;
     const auto which = count_bits_up_to_lane(di, starts, at_first);
     const auto near = hn::LoadU(d, values + at_first);

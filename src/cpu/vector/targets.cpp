@@ -12,6 +12,7 @@
 // Highway's own scalar target is what portable.cpp is for.
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "cpu/vector/find_jumps-inl.h"
+#include "cpu/vector/gradients-inl.h"
 #include "cpu/vector/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -57,7 +58,8 @@ constexpr CpuTarget kNeon = {"neon", N_NEON::kKernels<float>, N_NEON::kKernels<d
 void add_vector_targets(CpuTargetList& list) noexcept {
 #if HWY_TARGETS & HWY_AVX3
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd")) {
     list.add(kAvx512);
   }
 #endif

@@ -14,10 +14,9 @@ namespace tautline::detail {
 template <class T>
 struct SolvedStretch {
   const T* x = nullptr;
-  Code* codes = nullptr;  // the first one is a start; readable for a vector behind the last
+  Code* codes = nullptr;  // n + 1 of them: the first is a start, and so is what follows
   T* y = nullptr;         // may be x
   std::int32_t n = 0;
-  Code after = Code::plain;  // what follows the last sample
   T lam = 0;
   const T* edge_lam = nullptr;  // behind each sample and before the first; null: `lam`
   const T* row_lam = nullptr;   // for each `row_length` samples; null: `lam`
@@ -26,14 +25,24 @@ struct SolvedStretch {
   bool sharp = false;
 };
 
-/// Rows, one behind the other, of an incoming gradient.
+/// Whether the gradient of lam is wanted: one a row, or one an edge.
+enum class LamGradient : std::uint8_t { none, row, edges };
+
+/// Rows of an incoming gradient, and where what it gives goes. Rows are a pitch
+/// apart, their codes one behind the other.
 template <class T>
-struct GradientStretch {
-  const T* g = nullptr;
-  const Code* codes = nullptr;
-  T* grad_x = nullptr;  // may be g
-  std::int32_t n = 0;
+struct GradientRows {
+  std::int64_t count = 0;
+  std::int32_t n = 0;  // at least 1
   bool sharp = false;
+  const std::uint32_t* words = nullptr;
+  const T* g = nullptr;
+  std::int64_t g_pitch = 0;
+  T* grad_x = nullptr;  // may be g; null: not wanted
+  std::int64_t grad_x_pitch = 0;
+  double* row_lam = nullptr;  // one a row
+  T* edge_lam = nullptr;      // n - 1 a row
+  std::int64_t edge_lam_pitch = 0;
 };
 
 /// The smallest and the largest of some samples.
@@ -55,7 +64,8 @@ struct VectorKernels {
   std::int32_t lanes;  // jobs worked on at the same time
   void (*find_jumps)(const LaneJobs<T>&, JobEnd, LaneShape, FoundJumps&) noexcept;
   void (*finish)(const SolvedStretch<T>&, SegmentList<T>&) noexcept;
-  void (*average)(const GradientStretch<T>&, SegmentList<T>&) noexcept;
+  /// Gradients from the incoming one and the codes; no byte outside a row is touched.
+  void (*average)(const GradientRows<T>&, LamGradient) noexcept;
   /// Copies rows that are `step` apart to rows `pitch` apart, and measures them.
   void (*copy_rows)(const T* from, std::int64_t step, std::int32_t rows, std::int32_t n, T* to,
                     std::int64_t pitch, Extent<T>* extents) noexcept;

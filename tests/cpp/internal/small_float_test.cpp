@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace tautline::testing {
 namespace {
@@ -71,6 +72,45 @@ TEST(SmallFloats, KnownPatterns) {
   EXPECT_EQ(detail::Float16(0x1p-24).bits, 0x0001);
   EXPECT_EQ(detail::BFloat16(1.0).bits, 0x3F80);
   EXPECT_EQ(static_cast<double>(from_bits<detail::BFloat16>(0x4049)), 3.140625);
+}
+
+template <class T>
+T from_float(float value) {
+  if constexpr (std::is_same_v<T, detail::BFloat16>) {
+    return detail::to_bfloat16(value);
+  } else {
+    return detail::to_float16(value);
+  }
+}
+
+TYPED_TEST(SmallFloats, Float32RoundTripIsThatOfFloat64) {
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    const auto value = from_bits<TypeParam>(bits);
+    const auto wide = static_cast<double>(value);
+    const float single = detail::to_float(value);
+    if (std::isnan(wide)) {
+      EXPECT_TRUE(std::isnan(single)) << bits;
+      EXPECT_TRUE(std::isnan(static_cast<double>(from_float<TypeParam>(single)))) << bits;
+      continue;
+    }
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(single),
+              std::bit_cast<std::uint32_t>(static_cast<float>(wide)))
+        << bits;
+    EXPECT_EQ(from_float<TypeParam>(single).bits, value.bits);
+  }
+}
+
+TYPED_TEST(SmallFloats, Float32RoundsAsFloat64Does) {
+  // Every exponent, with the fractions that are near a tie or a carry.
+  for (std::uint32_t top = 0; top < 65536; ++top) {
+    for (const std::uint32_t low : {0x0000U, 0x0001U, 0x0FFFU, 0x1000U, 0x1001U, 0x2FFFU, 0x3000U,
+                                    0x7FFFU, 0x8000U, 0x8001U, 0xFFFFU}) {
+      const auto value = std::bit_cast<float>(top << 16 | low);
+      if (std::isnan(value)) continue;
+      ASSERT_EQ(from_float<TypeParam>(value).bits, TypeParam(static_cast<double>(value)).bits)
+          << value;
+    }
+  }
 }
 
 }  // namespace

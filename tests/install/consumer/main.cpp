@@ -24,6 +24,10 @@ int main() {
       tautline::prox_tv1d({.x = rows, .lam = 1.0}, rows, {}, {.executor = &threads});
   const bool versions_match =
       std::string_view(tautline::capabilities().version) == tautline::kVersion;
+#ifdef EXPECT_CPU_TARGETS
+  if (tautline::cpu_targets().size() != EXPECT_CPU_TARGETS) return 2;
+#endif
+  if (std::string_view(tautline::cpu_targets().back()) != "portable") return 3;
   const bool solved = x[0] == 1 && x[1] == 3 && is_nan(x[2]) && is_nan(x[3]);
   return status.ok() && versions_match && solved ? 0 : 1;
 }

@@ -1,0 +1,177 @@
+#include "cpu/gradient_batch.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "cpu/row_io.h"
+
+namespace tautline::detail {
+namespace {
+
+/// Samples that are worked on at a time: in the second-level cache, and enough of
+/// them to make the hand-out free.
+constexpr std::int64_t kChunkSamples = 16384;
+
+/// Columns are read and written a cache line at a time; of very long rows that
+/// would be too much memory.
+constexpr std::int64_t kFewestRows = 16;
+constexpr std::int64_t kLongRow = 65536;
+
+/// Copied rows start at multiples of this, and not at multiples of that: the cache
+/// has few places for them.
+constexpr std::int64_t kPitchUnit = 16;
+constexpr std::int64_t kUnluckyPitch = 256;
+
+template <class T>
+constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
+
+LamGradient lam_gradient(const Backward1d& call) noexcept {
+  if (!call.grad_lam.given || call.grad_lam.size == 0) return LamGradient::none;
+  return call.grad_lam.size == 1 ? LamGradient::row : LamGradient::edges;
+}
+
+}  // namespace
+
+GradientLayout::GradientLayout(const Rows& batch, int tasks) noexcept
+    : n(batch.n), pitch((batch.n + kPitchUnit - 1) / kPitchUnit * kPitchUnit) {
+  const std::int64_t fewest = n <= kLongRow ? kFewestRows : 1;
+  const std::int64_t share = (batch.count + tasks - 1) / tasks;
+  const std::int64_t wanted = std::max(kChunkSamples / std::max(n, 1), fewest);
+  rows = static_cast<std::int32_t>(std::max<std::int64_t>(std::min(share, wanted), 1));
+  if (pitch % kUnluckyPitch == 0) pitch += kPitchUnit;
+}
+
+template <class T, class Data>
+bool ArrayRows<T, Data>::is_direct() const noexcept {
+  return array_.dtype == kDType<T> && array_.stride == 1;
+}
+
+template <class T, class Data>
+bool ArrayRows<T, Data>::is_columns() const noexcept {
+  return array_.dtype == kDType<T> && places_.step() == 1;
+}
+
+template <class T, class Data>
+std::int64_t ArrayRows<T, Data>::run(std::int64_t row, std::int64_t count) const noexcept {
+  const bool any_number = !given_ || !(is_direct() || is_columns());
+  return any_number ? count : std::min(count, places_.neighbours(row));
+}
+
+template <class T, class Data>
+auto ArrayRows<T, Data>::data(std::int64_t row) const noexcept -> Sample* {
+  return static_cast<Sample*>(places_[row].data);
+}
+
+template <class T, class Data>
+void ArrayRows<T, Data>::load(std::int64_t row, std::int64_t count, const VectorKernels<T>& kernels,
+                              T* to, std::int64_t pitch) const noexcept {
+  if (is_columns()) {
+    return kernels.gather_columns(data(row), array_.stride, static_cast<std::int32_t>(count),
+                                  array_.size, to, pitch);
+  }
+  for (std::int64_t r = 0; r < count; ++r) {
+    const auto from = places_[row + r];
+    with_storage(from.dtype, [&](auto storage) {
+      const auto* samples = static_cast<const decltype(storage)*>(from.data);
+      for (std::int32_t i = 0; i < from.size; ++i) {
+        to[r * pitch + i] = static_cast<T>(static_cast<double>(samples[i * from.stride]));
+      }
+    });
+  }
+}
+
+template <class T, class Data>
+void ArrayRows<T, Data>::store(std::int64_t row, std::int64_t count,
+                               const VectorKernels<T>& kernels, const T* from,
+                               std::int64_t pitch) const noexcept {
+  if (is_columns()) {
+    return kernels.scatter_columns(from, pitch, static_cast<std::int32_t>(count), array_.size,
+                                   data(row), array_.stride);
+  }
+  for (std::int64_t r = 0; r < count; ++r) {
+    const auto to = places_[row + r];
+    with_storage(to.dtype, [&](auto storage) {
+      using Storage = decltype(storage);
+      auto* samples = static_cast<Storage*>(to.data);
+      for (std::int32_t i = 0; i < to.size; ++i) {
+        samples[i * to.stride] = static_cast<Storage>(static_cast<double>(from[r * pitch + i]));
+      }
+    });
+  }
+}
+
+template <class T>
+GradientBatch<T>::GradientBatch(const Backward1d& call, const CpuTarget& target,
+                                const GradientLayout& layout, Scratch& scratch) noexcept
+    : call_(call),
+      kernels_(target.kernels<T>()),
+      layout_(layout),
+      lam_(lam_gradient(call)),
+      grad_y_(call.grad_y, call.solved.rows, true),
+      grad_x_(call.grad_x, call.solved.rows, call.grad_x.given),
+      edge_lam_(call.grad_lam, call.solved.rows, lam_ == LamGradient::edges),
+      row_lam_(call.grad_lam, call.solved.rows) {
+  const std::int64_t samples = layout.rows * layout.pitch;
+  if (lam_ == LamGradient::row) lam_sums_ = scratch.take<double>(layout.rows);
+  if (grad_y_.is_copied() || grad_x_.is_copied()) samples_ = scratch.take<T>(samples);
+  if (edge_lam_.is_copied()) edges_ = scratch.take<T>(samples);
+}
+
+template <class T>
+std::size_t GradientBatch<T>::scratch_bytes(const GradientLayout& layout,
+                                            const Backward1d* call) noexcept {
+  Scratch scratch(nullptr);
+  if (call != nullptr) {
+    GradientBatch(*call, kPortableTarget, layout, scratch);
+    return scratch.used();
+  }
+  scratch.take<double>(layout.rows);
+  scratch.take<T>(layout.rows * layout.pitch);
+  scratch.take<T>(layout.rows * layout.pitch);
+  return scratch.used();
+}
+
+template <class T>
+void GradientBatch<T>::operator()(std::int64_t first, std::int64_t last) noexcept {
+  while (first < last) {
+    std::int64_t count = grad_y_.run(first, last - first);
+    count = grad_x_.run(first, count);
+    count = edge_lam_.run(first, count);
+    differentiate(first, count);
+    first += count;
+  }
+}
+
+template <class T>
+void GradientBatch<T>::differentiate(std::int64_t first, std::int64_t count) noexcept {
+  GradientRows<T> rows = {.count = count,
+                          .n = layout_.n,
+                          .sharp = call_.solved.mode == Mode::sharp,
+                          .words = call_.solved.partition + first * partition_words(layout_.n),
+                          .row_lam = lam_sums_};
+  rows.g = grad_y_.is_copied() ? samples_ : grad_y_.data(first);
+  rows.g_pitch = grad_y_.is_copied() ? layout_.pitch : grad_y_.pitch();
+  if (grad_x_.is_given()) {
+    rows.grad_x = grad_x_.is_copied() ? samples_ : grad_x_.data(first);
+    rows.grad_x_pitch = grad_x_.is_copied() ? layout_.pitch : grad_x_.pitch();
+  }
+  if (edge_lam_.is_given()) {
+    rows.edge_lam = edge_lam_.is_copied() ? edges_ : edge_lam_.data(first);
+    rows.edge_lam_pitch = edge_lam_.is_copied() ? layout_.pitch : edge_lam_.pitch();
+  }
+  if (grad_y_.is_copied()) grad_y_.load(first, count, kernels_, samples_, layout_.pitch);
+  kernels_.average(rows, lam_);
+  if (grad_x_.is_copied()) grad_x_.store(first, count, kernels_, samples_, layout_.pitch);
+  if (edge_lam_.is_copied()) edge_lam_.store(first, count, kernels_, edges_, layout_.pitch);
+  if (lam_ == LamGradient::row) store_row_lam(first, count);
+}
+
+template <class T>
+void GradientBatch<T>::store_row_lam(std::int64_t first, std::int64_t count) noexcept {
+  for (std::int64_t r = 0; r < count; ++r) store_row(row_lam_[first + r], 1, lam_sums_ + r);
+}
+
+template class GradientBatch<float>;
+template class GradientBatch<double>;
+
+}  // namespace tautline::detail
