@@ -214,7 +214,8 @@ Status forward1d(const Forward1d& call, const Context& context) noexcept {
   if (const Status status = check_weight(call.weight, call.rows); !status.ok()) return status;
   if (call.rows.n == 0 || call.rows.count == 0) return {};  // nothing to write
   const bool copies = !call.lam.array.given && call.lam.number == 0;
-  if (call.weight.given || copies) {
+  const bool too_long = call.rows.n >= 1 << kStartCodeShift;
+  if (call.weight.given || copies || too_long) {
     return for_each_row<ForwardWorker>(call, call.rows, call.weight.given, context);
   }
   const bool wide = call.x.dtype == DType::float64;

@@ -270,7 +270,8 @@ bool RowBatch<T>::can_finish_straight(std::int32_t together) const noexcept {
   if (call_.y.dtype != kDType<T> || call_.y.stride != 1 || !all_solved_) return false;
   const bool in_a_row =
       y_.neighbours(t_.row[0]) >= used_ && t_.row[used_ - 1] - t_.row[0] == used_ - 1;
-  return together == 1 || (in_a_row && y_.step() == layout_.pitch);
+  // What fills up the pitch is not the row's.
+  return together == 1 || (in_a_row && y_.step() == layout_.pitch && layout_.pitch == layout_.n);
 }
 
 template <class T>

@@ -70,6 +70,24 @@ TEST(Strides, InputAndOutputMayDiffer) {
   EXPECT_EQ(y[2], -9);
 }
 
+TEST(Strides, NothingIsWrittenBetweenRows) {
+  // All pitches up to a few vectors: one may be that of the library's own tiles.
+  constexpr std::int64_t rows = 40;
+  constexpr double guard = -77;
+  for (std::int64_t n = 1; n <= 40; ++n) {
+    for (std::int64_t pitch = n; pitch <= n + 40; ++pitch) {
+      const std::vector<double> x = noise(static_cast<std::size_t>(rows * pitch));
+      std::vector<double> y(x.size(), guard);
+      ASSERT_TRUE(prox_tv1d({.x = view(x.data(), {rows, n}, {pitch, 1}), .lam = 0.6},
+                            view(y.data(), {rows, n}, {pitch, 1}))
+                      .ok());
+      for (std::int64_t i = 0; i < rows * pitch; ++i) {
+        ASSERT_EQ(i % pitch >= n, y[static_cast<std::size_t>(i)] == guard) << n << " " << pitch;
+      }
+    }
+  }
+}
+
 TEST(Strides, NegativeStridesReadARowBackwards) {
   const std::vector<double> x = noise(10);
   std::vector<double> y(10);

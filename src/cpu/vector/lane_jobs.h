@@ -30,7 +30,7 @@ inline constexpr std::int32_t kReadAhead = 16;
 inline constexpr std::int32_t kNoJob = -8;  // also as a sample, where there is room before x
 
 /// Where the jumps go. `codes` is by sample, all `continues` before; a job's first
-/// sample is not marked.
+/// sample is not marked, one that is handed over may be.
 struct FoundJumps {
   Code* codes = nullptr;
   HandedOver* handed_over = nullptr;  // room for one a job
