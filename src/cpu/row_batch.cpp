@@ -274,6 +274,13 @@ bool RowBatch<T>::can_finish_straight(std::int32_t together) const noexcept {
   return together == 1 || (in_a_row && y_.step() == layout_.pitch && layout_.pitch == layout_.n);
 }
 
+/// lam where it is one number, made finite: nothing jumps where it is not.
+template <class T>
+T RowBatch<T>::number_lam() const noexcept {
+  constexpr T kMost = std::numeric_limits<T>::max();
+  return call_.lam.number < static_cast<double>(kMost) ? static_cast<T>(call_.lam.number) : kMost;
+}
+
 template <class T>
 void RowBatch<T>::finish(std::int32_t slot, std::int32_t rows, bool straight) noexcept {
   SolvedStretch<T> stretch = {
@@ -281,7 +288,7 @@ void RowBatch<T>::finish(std::int32_t slot, std::int32_t rows, bool straight) no
       .codes = t_.codes + slot * layout_.pitch,
       .y = straight ? static_cast<T*>(y_[t_.row[slot]].data) : t_.x + slot * layout_.pitch,
       .n = static_cast<std::int32_t>((rows - 1) * layout_.pitch + layout_.n),
-      .lam = t_.row_lam[slot],
+      .lam = number_lam(),
       .offset = t_.offset[slot],
       .sharp = call_.mode == Mode::sharp};
   if (per_edge()) stretch.edge_lam = t_.edge_lam + slot * layout_.pitch;

@@ -245,6 +245,23 @@ TEST_P(RowBits, AreTheSameInBatchesOfAnySize) {
   }
 }
 
+/// One number for unlike rows, among them some that leave the fast path.
+TEST_P(RowBits, AreTheSameUnderOneLam) {
+  for (const int n : {1, 5, 16, 19, 32, 224}) {
+    Random random(base_seed() + static_cast<std::uint64_t>(n));
+    for (const double lam : {0.01, 1.0, 300.0, std::numeric_limits<double>::infinity()}) {
+      std::vector<RowOfAKind> pool = mixed_rows(random, n);
+      for (RowOfAKind& row : pool) row.lam = lam;
+      Setting setting = {.dtype = GetParam(), .lam = LamForm::number};
+      const std::vector<Bits> alone = each_alone(pool, setting);
+      for (const std::size_t count : {2, 5, 40, 150}) {
+        expect_bits_in_a_batch(pool, alone, count, setting, random);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 /// Rows of one kind: the shape of the search is chosen by the rows of a tile.
 TEST_P(RowBits, AreTheSameAmongNeighboursOfAnotherKind) {
   for (const int n : {32, 100, 224, 1000}) {
