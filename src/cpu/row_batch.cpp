@@ -41,7 +41,9 @@ TileLayout::TileLayout(const Rows& batch, int tasks) noexcept
       std::min(share, std::max(kTileSamples / std::max(n, 1), kFewestRows)));
   rows = std::max(rows, 1);
   if (pitch % kUnluckyPitch == 0) pitch += kPitchUnit;
-  together = static_cast<std::int32_t>(std::max<std::int64_t>(1, kStretch / pitch));
+  // Rows that are not short can go straight to y, one by one, over the gaps.
+  const bool alone = pitch != n && n >= kUnluckyPitch;
+  together = alone ? 1 : static_cast<std::int32_t>(std::max<std::int64_t>(1, kStretch / pitch));
 }
 
 template <class T>

@@ -16,12 +16,18 @@ namespace tautline::detail::HWY_NAMESPACE {
 using ShortSegments = Shape<4, 2, true>;
 using LongSegments = Shape<8, 2, false>;
 
+/// Each variant a function of its own: compilers do not do well with all in one.
+template <class T, class Shape, JobEnd kEnd, bool kEdges>
+HWY_NOINLINE void run_lanes(const LaneJobs<T>& jobs, FoundJumps& found) noexcept {
+  DirectLanes<T, Shape, kEnd, kEdges>(jobs, found).run();
+}
+
 template <class T, class Shape, JobEnd kEnd>
-HWY_INLINE void find_jumps_of(const LaneJobs<T>& jobs, FoundJumps& found) noexcept {
+void find_jumps_of(const LaneJobs<T>& jobs, FoundJumps& found) noexcept {
   if (jobs.edge_lam != nullptr) {
-    DirectLanes<T, Shape, kEnd, true>(jobs, found).run();
+    run_lanes<T, Shape, kEnd, true>(jobs, found);
   } else {
-    DirectLanes<T, Shape, kEnd, false>(jobs, found).run();
+    run_lanes<T, Shape, kEnd, false>(jobs, found);
   }
 }
 

@@ -79,11 +79,22 @@ HWY_INLINE Extent<T> fold(D d, hn::Vec<D> low, hn::Vec<D> high) noexcept {
   const auto fall = hn::Neg(high);
   const auto both = hn::Combine(d, hn::Min(hn::LowerHalf(fall), hn::UpperHalf(hn::Half<D>(), fall)),
                                 hn::Min(hn::LowerHalf(low), hn::UpperHalf(hn::Half<D>(), low)));
+  // Then within blocks of 128 bits, where that is one instruction, then among them.
+  constexpr std::size_t kBlock = std::min<std::size_t>(16 / sizeof(T), kHalf);
+  auto least_of_block = both;
+  if constexpr (kBlock == 4) {
+    least_of_block = hn::Min(least_of_block, hn::Shuffle1032(least_of_block));
+  }
+  if constexpr (kBlock >= 2 && sizeof(T) == 4) {
+    least_of_block = hn::Min(least_of_block, hn::Shuffle2301(least_of_block));
+  } else if constexpr (kBlock == 2) {
+    least_of_block = hn::Min(least_of_block, hn::Shuffle01(least_of_block));
+  }
   HWY_ALIGN T lanes[2 * kHalf];
-  hn::Store(both, d, lanes);
+  hn::Store(least_of_block, d, lanes);
   T least = lanes[0];
   T most = lanes[kHalf];
-  TAUTLINE_UNROLL for (std::size_t i = 1; i < kHalf; ++i) {
+  TAUTLINE_UNROLL for (std::size_t i = kBlock; i < kHalf; i += kBlock) {
     least = std::min(least, lanes[i]);
     most = std::min(most, lanes[kHalf + i]);
   }
