@@ -98,7 +98,7 @@ void LongRowScratch<T>::cut(Scratch& scratch, std::int32_t n, int task_count) no
     task.u_start = scratch.take<T>(kJobsATime + kLaneSlack);
     task.u_end = scratch.take<T>(kJobsATime + kLaneSlack);
     task.handed_over = scratch.take<HandedOver>(kJobsATime);
-    const std::int64_t segments = 2 * std::int64_t{kStretch} + 2 * kSegmentSlack;
+    const std::int64_t segments = 2 * std::int64_t{kStretch} + std::int64_t{2} * kSegmentSlack;
     task.segments.starts = scratch.take<SegmentStart>(segments);
     task.segments.values = behind(scratch.take<T>(segments), kSegmentSlack);
     task.segments.lam = behind(scratch.take<T>(segments), kSegmentSlack);

@@ -60,7 +60,7 @@ TileScratch<T>::TileScratch(Scratch scratch, const TileLayout& layout) noexcept 
 
 template <class T>
 void TileScratch<T>::cut(Scratch& scratch, const TileLayout& layout) noexcept {
-  const std::int64_t samples = layout.rows * layout.pitch + 2 * kSegmentSlack;
+  const std::int64_t samples = layout.rows * layout.pitch + std::int64_t{2} * kSegmentSlack;
   const auto padded = [](auto* array) { return array == nullptr ? array : array + kSegmentSlack; };
   x = padded(scratch.take<T>(samples));
   edge_lam = padded(scratch.take<T>(samples));
@@ -75,7 +75,8 @@ void TileScratch<T>::cut(Scratch& scratch, const TileLayout& layout) noexcept {
   path = scratch.take<RowPath>(layout.rows);
   handed_over = scratch.take<HandedOver>(layout.rows);
   knots = scratch.take<Knot>(2 * std::int64_t{layout.n});
-  const std::int64_t stretch = std::int64_t{layout.together} * layout.pitch + 2 * kSegmentSlack;
+  const std::int64_t stretch =
+      std::int64_t{layout.together} * layout.pitch + std::int64_t{2} * kSegmentSlack;
   segments.starts = scratch.take<SegmentStart>(stretch);
   segments.values = padded(scratch.take<T>(stretch));
   segments.lam = padded(scratch.take<T>(stretch));
