@@ -4,7 +4,11 @@
 #define HWY_TARGET_INCLUDE "cpu/vector/targets.cpp"
 // AVX-512 is wanted once, SSE with all its parts or not at all; and of AVX2 only
 // what compilers can ask the processor for.
-#ifdef TAUTLINE_SANITIZED  // minutes of compile time; the widest sets have all the code
+#if defined(__SANITIZE_THREAD__)
+// With g++ 12's thread sanitizer the AVX-512 code writes wrong values behind a
+// row's first block, and with none of the others: not understood yet.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
+#elif defined(TAUTLINE_SANITIZED)  // minutes of compile time; wide sets have all the code
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
