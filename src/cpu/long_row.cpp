@@ -41,7 +41,7 @@ constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::floa
 
 /// What a value may be off by rounding, as a fraction of the range.
 template <class T>
-constexpr T kRounding = std::is_same_v<T, float> ? T{1e-6F} : T{1e-13};
+constexpr T kRounding = std::is_same_v<T, float> ? T{1e-6F} : static_cast<T>(1e-13);
 
 /// The first sample from `from` on, before `to`, that starts a segment; else `to`.
 std::int32_t next_start(const Code* codes, std::int32_t from, std::int32_t to) noexcept {
