@@ -13,6 +13,8 @@
 #else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
 #endif
+// Its assertions would abort, and need its library.
+#define HWY_IS_DEBUG_BUILD 0
 #define HWY_DISABLE_PCLMUL_AES 1
 #define HWY_DISABLE_F16C 1
 #include "hwy/foreach_target.h"
