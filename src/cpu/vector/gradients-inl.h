@@ -410,17 +410,6 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> find_ends(D d, const SegmentSets<hn::M
   }
 }
 
-/// The last lane of v in all lanes.
-template <class D>
-HWY_INLINE hn::Vec<D> broadcast_last(D d, hn::Vec<D> v) noexcept {
-  const hn::RebindToSigned<D> di;
-  return hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::Set(di, hn::MaxLanes(d) - 1)));
-}
-template <class D>
-HWY_INLINE hn::Vec<D> broadcast_first(D d, hn::Vec<D> v) noexcept {
-  return hn::Set(d, hn::GetLane(v));
-}
-
 /// The lanes of v moved up by one; the first is the last one of `before`.
 template <class D>
 HWY_INLINE hn::Vec<D> lanes_before(D d, hn::Vec<D> before, hn::Vec<D> v) noexcept {
@@ -437,61 +426,6 @@ HWY_INLINE hn::Vec<D> lanes_before(D d, hn::Vec<D> before, hn::Vec<D> v) noexcep
   return hn::IfThenElse(hn::FirstN(d, 1), broadcast_last(d, before), LaneShifts<D, 1>::shift(v, 0));
 #endif
 }
-
-/// The sum of whole blocks of a segment, in more than T's precision.
-template <class T>
-class BlockSum;
-
-template <>
-class BlockSum<float> {
-  using D = hn::ScalableTag<float>;
-  using Half = hn::Half<D>;
-  using Wide = hn::RepartitionToWide<D>;
-
- public:
-  HWY_INLINE BlockSum() noexcept : low_(hn::Zero(Wide())), high_(hn::Zero(Wide())) {}
-  HWY_INLINE void add(hn::Vec<D> v) noexcept {
-    low_ = hn::Add(low_, hn::PromoteTo(Wide(), hn::LowerHalf(Half(), v)));
-    high_ = hn::Add(high_, hn::PromoteTo(Wide(), hn::UpperHalf(Half(), v)));
-  }
-  HWY_INLINE float plus(float value) const noexcept {
-    const Wide d;
-    return static_cast<float>(hn::GetLane(hn::SumOfLanes(d, hn::Add(low_, high_))) +
-                              static_cast<double>(value));
-  }
-
- private:
-  hn::Vec<Wide> low_;
-  hn::Vec<Wide> high_;
-};
-
-template <>
-class BlockSum<double> {
-  using D = hn::ScalableTag<double>;
-
- public:
-  HWY_INLINE BlockSum() noexcept : sum_(hn::Zero(D())), error_(hn::Zero(D())) {}
-  HWY_INLINE void add(hn::Vec<D> v) noexcept {
-    const auto sum = hn::Add(sum_, v);
-    const auto part = hn::Sub(sum, sum_);
-    error_ = hn::Add(error_, hn::Add(hn::Sub(sum_, hn::Sub(sum, part)), hn::Sub(v, part)));
-    sum_ = sum;
-  }
-  HWY_INLINE double plus(double value) const noexcept {
-    const D d;
-    CarriedSum<double> all;
-    all.start(value);
-    HWY_ALIGN double lanes[hn::MaxLanes(d)];
-    hn::Store(sum_, d, lanes);
-    for (const double lane : lanes) all.add(lane);
-    all.add(hn::GetLane(hn::SumOfLanes(d, error_)));
-    return all.value();
-  }
-
- private:
-  hn::Vec<D> sum_;
-  hn::Vec<D> error_;
-};
 
 /// What samples are counted from: 0, or where all of the first block lie further
 /// from it than from one another, the one nearest to it. Sums are then accurate

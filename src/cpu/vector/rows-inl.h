@@ -18,17 +18,15 @@ HWY_BEFORE_NAMESPACE();
 namespace tautline::detail::HWY_NAMESPACE {
 
 template <Borders kBorders, class T>
+HWY_NOINLINE void list_segments(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
+  SegmentLister<kBorders, T>(row, list).run();
+}
+
+template <Borders kBorders, class T>
 HWY_INLINE void find_values(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
-  sum_segments(row.x, row.codes, row.n, list);
-  if constexpr (kBorders == Borders::edges) {
-    if (row.edge_lam != nullptr) {
-      list_edge_lam(row.edge_lam, list);
-    } else {
-      list_row_lam(row.row_lam, row.row_length, list);
-    }
-  }
+  list_segments<kBorders>(row, list);
   if (HWY_LIKELY(sums_to_values<kBorders>(row.lam, list))) return;
-  sum_segments(row.x, row.codes, row.n, list);
+  list_segments<kBorders>(row, list);
   sums_with_borders<kBorders>(row.lam, list);
   join_segments(list, row.codes);
 }
@@ -36,8 +34,10 @@ HWY_INLINE void find_values(const SolvedStretch<T>& row, SegmentList<T>& list) n
 template <class T>
 void finish(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
   const hn::ScalableTag<T> d;
-  if (row.edge_lam != nullptr || row.row_lam != nullptr) {
+  if (row.edge_lam != nullptr) {
     find_values<Borders::edges>(row, list);
+  } else if (row.row_lam != nullptr) {
+    find_values<Borders::rows>(row, list);
   } else {
     find_values<Borders::number>(row, list);
   }

@@ -14,6 +14,7 @@
 
 #include "cpu/vector/lanes-inl.h"
 #include "cpu/vector/segment_list.h"
+#include "cpu/vector/vector_kernels.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -53,106 +54,193 @@ HWY_INLINE hn::Mask<D> mask_from_bits(D d, std::uint32_t bits) noexcept {
   return hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&bytes));
 }
 
-/// The part of an open segment's sum that lies in earlier blocks, in more than
-/// T's precision, so that the rounding of a long segment's sum stays that of one
-/// block.
-template <class T>
-class CarriedSum;
-
-template <>
-class CarriedSum<float> {
+/// A sum in more than double precision.
+class CompensatedSum {
  public:
-  HWY_INLINE void start(float value) noexcept { sum_ = static_cast<double>(value); }
-  HWY_INLINE void add(float value) noexcept { sum_ += static_cast<double>(value); }
-  HWY_INLINE float value() const noexcept { return static_cast<float>(sum_); }
-
- private:
-  double sum_ = 0;
-};
-
-template <>
-class CarriedSum<double> {
- public:
-  HWY_INLINE void start(double value) noexcept {
-    sum_ = value;
-    error_ = 0;
-  }
   HWY_INLINE void add(double value) noexcept {
     const double sum = sum_ + value;
     const double part = sum - sum_;
     error_ += (sum_ - (sum - part)) + (value - part);
     sum_ = sum;
   }
-  HWY_INLINE double value() const noexcept { return sum_ + error_; }
+  [[nodiscard]] HWY_INLINE double value() const noexcept { return sum_ + error_; }
 
  private:
   double sum_ = 0;
   double error_ = 0;
 };
 
-/// The codes of N samples, as lanes of 32 bits.
-template <class DI>
-HWY_INLINE hn::Vec<DI> load_codes(DI di, const Code* codes, std::int32_t count) noexcept {
-  const hn::Rebind<std::uint8_t, DI> bytes;
+/// The sum of whole blocks of a segment, in more than T's precision.
+template <class T>
+class BlockSum;
+
+template <>
+class BlockSum<float> {
+  using D = hn::ScalableTag<float>;
+  using Half = hn::Half<D>;
+  using Wide = hn::RepartitionToWide<D>;
+
+ public:
+  HWY_INLINE BlockSum() noexcept : low_(hn::Zero(Wide())), high_(hn::Zero(Wide())) {}
+  HWY_INLINE void add(hn::Vec<D> v) noexcept {
+    low_ = hn::Add(low_, hn::PromoteTo(Wide(), hn::LowerHalf(Half(), v)));
+    high_ = hn::Add(high_, hn::PromoteTo(Wide(), hn::UpperHalf(Half(), v)));
+  }
+  HWY_INLINE float plus(float value) const noexcept {
+    const Wide d;
+    return static_cast<float>(hn::GetLane(hn::SumOfLanes(d, hn::Add(low_, high_))) +
+                              static_cast<double>(value));
+  }
+
+ private:
+  hn::Vec<Wide> low_;
+  hn::Vec<Wide> high_;
+};
+
+template <>
+class BlockSum<double> {
+  using D = hn::ScalableTag<double>;
+
+ public:
+  HWY_INLINE void add(hn::Vec<D> v) noexcept { sum_.add(hn::GetLane(hn::SumOfLanes(D(), v))); }
+  HWY_INLINE double plus(double value) const noexcept {
+    CompensatedSum sum = sum_;
+    sum.add(value);
+    return sum.value();
+  }
+
+ private:
+  CompensatedSum sum_;
+};
+
+/// The last lane of v in all lanes.
+template <class D>
+HWY_INLINE hn::Vec<D> broadcast_last(D d, hn::Vec<D> v) noexcept {
+  const hn::RebindToSigned<D> di;
+  return hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::Set(di, hn::MaxLanes(d) - 1)));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> broadcast_first(D d, hn::Vec<D> v) noexcept {
+  return hn::Set(d, hn::GetLane(v));
+}
+
+/// The bits of the samples that start a segment, of as many codes as D has lanes.
+template <class D>
+HWY_INLINE std::uint32_t start_bits(D d, const Code* codes, std::int32_t count) noexcept {
+  (void)d;
+  const hn::Rebind<std::uint8_t, D> bytes;
   const auto* from = reinterpret_cast<const std::uint8_t*>(codes);
-  return hn::PromoteTo(di, load_before(bytes, from, count));
+  return mask_bits(bytes, hn::Ne(load_before(bytes, from, count), hn::Zero(bytes)));
 }
 
-template <class DI>
-HWY_INLINE std::uint32_t start_bits(DI di, hn::Vec<DI> codes) noexcept {
-  return mask_bits(di, hn::Ne(codes, hn::Zero(di)));
-}
+/// How jumps pull at the segments: all by one lam, by one a row, or by one an edge.
+enum class Borders { number, rows, edges };
 
-/// Lists the segments of n samples and sums x over each, into list.values. The
+/// Lists the segments of n samples: where they start, the sums of x over each (into
+/// list.values), and lam behind each (list.lam) where it is not one number. The
 /// first code is a start; so is codes[n], of what follows.
 ///
 /// Within a block of lanes sums double their reach in each step, as far as no
-/// segment starts in between; lanes at a segment's end then hold its sum.
-template <class T>
-HWY_INLINE void sum_segments(const T* x, const Code* codes, std::int32_t n,
-                             SegmentList<T>& list) noexcept {
-  const hn::ScalableTag<T> d;
-  const hn::Rebind<std::int32_t, decltype(d)> di;
-  constexpr std::int32_t kLanes = hn::MaxLanes(d);
-  constexpr std::uint32_t kAll = (1U << kLanes) - 1;
-  constexpr int kReaches = kLanes == 16 ? 4 : kLanes == 8 ? 3 : kLanes == 4 ? 2 : 1;
-  using Shifts = LaneShifts<hn::ScalableTag<T>, kReaches>;
-  CarriedSum<T> carried;
-  SegmentStart* next_start = list.starts;
-  T* next_value = list.values;
-  auto sample = hn::Iota(di, 0);
-  for (std::int32_t i = 0; i < n; i += kLanes) {
-    const auto code = load_codes(di, codes + i, n - i);
-    const auto code_behind = load_codes(di, codes + i + 1, n - i);
-    const std::uint32_t starts = start_bits(di, code);
-    const std::uint32_t ends = start_bits(di, code_behind);
-    const auto start = hn::Or(hn::ShiftLeft<kStartCodeShift>(code), sample);
-    store_lanes(di, start, starts, reinterpret_cast<std::int32_t*>(next_start));
-    next_start += std::popcount(starts);
-    sample = hn::Add(sample, hn::Set(di, kLanes));
+/// segment starts in between; lanes at a segment's end then hold its sum. What a
+/// block leaves open, the next one goes on with.
+template <Borders kBorders, class T>
+class SegmentLister {
+  using D = hn::ScalableTag<T>;
+  using DI = hn::Rebind<std::int32_t, D>;
+  using V = hn::Vec<D>;
+  static constexpr D d{};
+  static constexpr DI di{};
+  static constexpr std::int32_t kLanes = hn::MaxLanes(D());
+  static constexpr std::uint32_t kAll = (1U << kLanes) - 1;
+  static constexpr int kReaches = kLanes == 16 ? 4 : kLanes == 8 ? 3 : kLanes == 4 ? 2 : 1;
 
-    auto sum = load_before(d, x + i, n - i);
-    if (ends == 0) {
-      carried.add(hn::GetLane(hn::SumOfLanes(d, sum)));
-      continue;
+ public:
+  HWY_INLINE SegmentLister(const SolvedStretch<T>& stretch, SegmentList<T>& list) noexcept
+      : stretch_(stretch), list_(list) {}
+
+  HWY_INLINE void run() noexcept {
+    list_.lam[-1] = 0;
+    if (kBorders == Borders::edges && jump_sign(stretch_.codes[0]) != 0) {
+      list_.lam[-1] = stretch_.edge_lam[-1];
     }
-    std::uint32_t joined = ~starts & (kAll - 1);  // lanes that go on from the one before
-    TAUTLINE_UNROLL for (int r = 0; r < kReaches; ++r) {
-      const auto reached = hn::IfThenElseZero(mask_from_bits(d, joined), Shifts::shift(sum, r));
-      sum = hn::Add(sum, reached);
-      joined &= joined << (1 << r);
+    std::int32_t i = 0;
+    while (i < stretch_.n) {
+      list_starts(i);
+      const std::uint32_t ends = start_bits(d, stretch_.codes + i + 1, stretch_.n - i);
+      if (HWY_UNLIKELY(ends == 0)) {
+        i = sum_whole_blocks(i);
+        continue;
+      }
+      sum_block(i, ends);
+      i += kLanes;
     }
-    const T open = hn::ExtractLane(hn::IfThenZeroElse(mask_from_bits(d, ends), sum), kLanes - 1);
+    list_.starts[count_] = segment_start(stretch_.n, stretch_.codes[stretch_.n]);
+    list_.count = count_;
+  }
+
+ private:
+  HWY_INLINE void list_starts(std::int32_t i) noexcept {
+    const hn::Rebind<std::uint8_t, D> bytes;
+    const auto* from = reinterpret_cast<const std::uint8_t*>(stretch_.codes + i);
+    const auto code = load_before(bytes, from, stretch_.n - i);
+    starts_ = mask_bits(bytes, hn::Ne(code, hn::Zero(bytes)));
+    const auto start = hn::Or(hn::ShiftLeft<kStartCodeShift>(hn::PromoteTo(di, code)),
+                              hn::Add(hn::Iota(di, 0), hn::Set(di, i)));
+    store_lanes(di, start, starts_, reinterpret_cast<std::int32_t*>(list_.starts + count_));
+    count_ += std::popcount(starts_);
+  }
+
+  HWY_INLINE void sum_block(std::int32_t i, std::uint32_t ends) noexcept {
+    V sum = load_before(d, stretch_.x + i, stretch_.n - i);
+    std::uint32_t joined = ~starts_ & (kAll - 1);  // lanes that go on from the one before
+    lengthen_sums(0, sum, joined);
+    // Of many lanes some are joined further, unless nearly all segments are shorter.
+    if (kLanes < 16 || joined != 0) {
+      TAUTLINE_UNROLL for (int r = 1; r < kReaches; ++r) lengthen_sums(r, sum, joined);
+    }
+    const V open = hn::IfThenZeroElse(mask_from_bits(d, ends), sum);
     // The first segment that ends here may have begun before the block.
     const auto up_to_first_end = mask_from_bits(d, ends ^ (ends - 1));
-    sum = hn::Add(sum, hn::IfThenElseZero(up_to_first_end, hn::Set(d, carried.value())));
-    store_lanes(d, sum, ends, next_value);
-    next_value += std::popcount(ends);
-    carried.start(open);
+    sum = hn::Add(sum, hn::IfThenElseZero(up_to_first_end, open_));
+    store_lanes(d, sum, ends, list_.values + ended_);
+    if constexpr (kBorders == Borders::edges) {
+      const V lam = load_before(d, stretch_.edge_lam + i, stretch_.n - i);
+      store_lanes(d, lam, ends, list_.lam + ended_);
+    } else if constexpr (kBorders == Borders::rows) {
+      hn::StoreU(hn::Set(d, stretch_.row_lam[i / stretch_.row_length]), d, list_.lam + ended_);
+    }
+    ended_ += std::popcount(ends);
+    open_ = broadcast_last(d, open);
   }
-  *next_start = segment_start(n, codes[n]);
-  list.count = static_cast<std::int32_t>(next_start - list.starts);
-}
+
+  /// Adds to lanes that are joined with those 2^reach before them what these hold.
+  static HWY_INLINE void lengthen_sums(int reach, V& sum, std::uint32_t& joined) noexcept {
+    const V before = LaneShifts<D, kReaches>::shift(sum, reach);
+    sum = hn::Add(sum, hn::IfThenElseZero(mask_from_bits(d, joined), before));
+    joined &= joined << (1 << reach);
+  }
+
+  /// Blocks within one segment, whose starts are listed up to the first; returns
+  /// where the next block begins.
+  HWY_INLINE std::int32_t sum_whole_blocks(std::int32_t i) noexcept {
+    BlockSum<T> sum;
+    const T open = starts_ == 0 ? hn::GetLane(open_) : T{0};
+    do {
+      sum.add(hn::LoadU(d, stretch_.x + i));
+      i += kLanes;
+      // Behind a sample that is no end there is no start.
+    } while (start_bits(d, stretch_.codes + i + 1, stretch_.n - i) == 0);
+    open_ = hn::Set(d, sum.plus(open));
+    return i;
+  }
+
+  const SolvedStretch<T>& stretch_;
+  SegmentList<T>& list_;
+  std::int32_t count_ = 0;    // segments that have started
+  std::int32_t ended_ = 0;    // and ended
+  std::uint32_t starts_ = 0;  // of the block
+  V open_ = hn::Zero(d);      // the sum, so far, of the segment that goes on
+};
 
 /// The first samples of the segments at `starts`, in lanes as wide as DI's.
 template <class DI>
@@ -171,9 +259,6 @@ HWY_INLINE hn::Vec<DI> signs_of(DI di, hn::Vec<DI> starts) noexcept {
   return hn::Sub(hn::And(hn::ShiftRight<kStartCodeShift>(starts), one),
                  hn::And(hn::ShiftRight<kStartCodeShift + 1>(starts), one));
 }
-
-/// How jumps pull at the segments: all by one lam, or each by that in list.lam.
-enum class Borders { number, edges };
 
 /// Adds to the sums what the jumps on both sides pull.
 template <Borders kBorders, class D, class DI>
@@ -239,31 +324,6 @@ HWY_INLINE void sums_with_borders(T lam, const SegmentList<T>& list) noexcept {
   }
 }
 
-/// lam behind every segment, from lam behind every sample; the one before the
-/// first sample too.
-template <class T>
-HWY_INLINE void list_edge_lam(const T* edge_lam, const SegmentList<T>& list) noexcept {
-  const bool jumps_in = jump_sign(start_code(list.starts[0])) != 0;
-  list.lam[-1] = jumps_in ? edge_lam[-1] : T{0};
-  for (std::int32_t s = 0; s < list.count; ++s) {
-    list.lam[s] = edge_lam[start_sample(list.starts[s + 1]) - 1];
-  }
-}
-
-/// lam behind every segment, from the lam of every row.
-template <class T>
-HWY_INLINE void list_row_lam(const T* row_lam, std::int32_t row_length,
-                             const SegmentList<T>& list) noexcept {
-  list.lam[-1] = 0;
-  std::int32_t row_end = row_length;
-  for (std::int32_t s = 0; s < list.count; ++s) {
-    list.lam[s] = *row_lam;
-    if (start_sample(list.starts[s + 1]) < row_end) continue;
-    row_end += row_length;
-    ++row_lam;
-  }
-}
-
 /// Writes every segment's value to all its samples: store(i, values) gets those
 /// from sample i on, vector by vector.
 template <class T, class Store>
@@ -271,11 +331,10 @@ HWY_INLINE void spread_values(const SegmentList<T>& list, const Code* codes, std
                               Store store) noexcept {
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
-  const hn::Rebind<std::int32_t, decltype(d)> di32;
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
   const T* values = list.values - 1;  // of the segment before the block
   for (std::int32_t i = 0; i < n; i += kLanes) {
-    const std::uint32_t starts = start_bits(di32, load_codes(di32, codes + i, n - i));
+    const std::uint32_t starts = start_bits(d, codes + i, n - i);
     const std::uint32_t at_first = starts & 1U;
     const auto which = count_bits_up_to_lane(di, starts, at_first);
     const auto near = hn::LoadU(d, values + at_first);

@@ -20,7 +20,7 @@ struct SolvedStretch {
   T lam = 0;
   const T* edge_lam = nullptr;  // behind each sample and before the first; null: `lam`
   const T* row_lam = nullptr;   // for each `row_length` samples; null: `lam`
-  std::int32_t row_length = 0;
+  std::int32_t row_length = 0;  // a multiple of 16
   T offset = 0;  // what was taken off x
   bool sharp = false;
 };

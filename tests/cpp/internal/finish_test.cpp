@@ -147,7 +147,8 @@ class Finish : public OnEachTarget {
       for (const int rows : {1, 1, 2, 7}) {
         for (int length = 1; length <= 400; length += length < 70 ? 1 : 33) {
           Random random(base_seed() + static_cast<std::uint64_t>(++trial));
-          Stretch<T> stretch(random, rows, length, form);
+          const int row_length = form == LamForm::rows ? (length + 15) / 16 * 16 : length;
+          Stretch<T> stretch(random, rows, row_length, form);
           const Stretch<T> before = stretch;
           detail::SolvedStretch<T> row = stretch.solved(form);
           row.sharp = trial % 3 == 0;
