@@ -1,7 +1,6 @@
 #include "cpu/gradient_batch.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "cpu/row_io.h"
 
@@ -21,9 +20,6 @@ constexpr std::int64_t kLongRow = 65536;
 /// has few places for them.
 constexpr std::int64_t kPitchUnit = 16;
 constexpr std::int64_t kUnluckyPitch = 256;
-
-template <class T>
-constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
 
 LamGradient lam_gradient(const Backward1d& call) noexcept {
   if (!call.grad_lam.given || call.grad_lam.size == 0) return LamGradient::none;

@@ -36,9 +36,6 @@ constexpr std::int32_t kJobsATime = 128;
 /// Jobs that the plain code is faster for.
 constexpr std::int32_t kFewJobs = 2;
 
-template <class T>
-constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
-
 /// What a value may be off by rounding, as a fraction of the range.
 template <class T>
 constexpr T kRounding = std::is_same_v<T, float> ? T{1e-6F} : static_cast<T>(1e-13);
@@ -178,24 +175,10 @@ void LongRow<T>::take_off(T offset, const Context& threads) noexcept {
 }
 
 template <class T>
-LamExtent LongRow<T>::load_lam(std::int64_t row, T unbinding) noexcept {
-  const auto cut = [&](double lam) {
-    return lam < static_cast<double>(unbinding) ? static_cast<T>(lam) : unbinding;
-  };
-  if (!per_edge()) {
-    const double lam = call_.lam.array.given ? load_element(call_.lam.array.row(call_.rows, row), 0)
-                                             : call_.lam.number;
-    lam_ = cut(lam);
-    return {lam, lam};
-  }
-  LamExtent extent = {std::numeric_limits<double>::infinity(), 0};
+LamExtent LongRow<T>::load_lam(std::int64_t row, T most) noexcept {
+  if (!per_edge()) return load_row_lam(call_.lam, call_.rows, row, most, lam_);
   const auto edges = call_.lam.array.row(call_.rows, row);
-  for (std::int32_t e = 0; e < n_ - 1; ++e) {
-    const double lam = load_element(edges, e);
-    s_.edge_lam[e] = cut(lam);
-    extent.low = std::min(extent.low, lam);
-    extent.high = std::max(extent.high, lam);
-  }
+  const LamExtent extent = load_edge_lam(edges, most, kernels_, s_.edge_lam);
   s_.edge_lam[n_ - 1] = 0;
   return extent;
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "backend.h"
+#include "cpu/bounded_lam.h"
 #include "cpu/row_path.h"
 #include "cpu/scratch.h"
 #include "cpu/targets.h"
@@ -82,7 +83,7 @@ class LongRow {
   [[nodiscard]] Extent<T> measure(const Context& threads) noexcept;
   void stage(const RowSpan<const void>& row, const Context& threads) noexcept;
   void take_off(T offset, const Context& threads) noexcept;
-  [[nodiscard]] LamExtent load_lam(std::int64_t row, T unbinding) noexcept;
+  [[nodiscard]] LamExtent load_lam(std::int64_t row, T most) noexcept;
 
   void find_jumps(const Context& threads) noexcept;
   [[nodiscard]] std::int32_t coupling_length() noexcept;
@@ -98,9 +99,7 @@ class LongRow {
   [[nodiscard]] bool is_clear_jump(std::int32_t sample) const noexcept;
   void write(std::int64_t row, const Context& threads) noexcept;
 
-  [[nodiscard]] bool per_edge() const noexcept {
-    return call_.lam.array.given && call_.lam.array.size > 1;
-  }
+  [[nodiscard]] bool per_edge() const noexcept { return is_per_edge(call_.lam); }
   [[nodiscard]] T lam_behind(std::int32_t sample) const noexcept {
     return per_edge() ? s_.edge_lam[sample] : lam_;
   }

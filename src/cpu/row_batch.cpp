@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "cpu/lane_shape.h"
 #include "cpu/row_io.h"
@@ -28,9 +27,6 @@ constexpr std::int64_t kUnluckyPitch = 256;
 
 /// Jobs that the plain code is faster for.
 constexpr std::int32_t kFewJobs = 2;
-
-template <class T>
-constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
 
 }  // namespace
 
@@ -190,33 +186,14 @@ RowPath RowBatch<T>::classify(std::int32_t slot) noexcept {
   return path;
 }
 
-/// Loads lam of a row, cut off where more makes no difference; returns what it was.
 template <class T>
-LamExtent RowBatch<T>::load_lam(std::int32_t slot, T unbinding) noexcept {
-  const auto cut = [&](double lam) {
-    return lam < static_cast<double>(unbinding) ? static_cast<T>(lam) : unbinding;
-  };
-  const ConstRowArray& array = call_.lam.array;
+LamExtent RowBatch<T>::load_lam(std::int32_t slot, T most) noexcept {
   if (!per_edge()) {
-    const double lam = !array.given      ? call_.lam.number
-                       : array.size == 0 ? 1  // no edge: any lam but 0 is the same
-                                         : load_element(array.row(call_.rows, t_.row[slot]), 0);
-    t_.row_lam[slot] = cut(lam);
-    return {lam, lam};
+    return load_row_lam(call_.lam, call_.rows, t_.row[slot], most, t_.row_lam[slot]);
   }
   T* edges = t_.edge_lam + slot * layout_.pitch;
-  const auto row = array.row(call_.rows, t_.row[slot]);
-  LamExtent extent = {std::numeric_limits<double>::infinity(), 0};
-  with_storage(row.dtype, [&](auto storage) {
-    using Storage = decltype(storage);
-    const auto* from = static_cast<const Storage*>(row.data);
-    for (std::int32_t e = 0; e < layout_.n - 1; ++e) {
-      const auto lam = static_cast<double>(from[e * row.stride]);
-      edges[e] = cut(lam);
-      extent.low = std::min(extent.low, lam);
-      extent.high = std::max(extent.high, lam);
-    }
-  });
+  const auto row = call_.lam.array.row(call_.rows, t_.row[slot]);
+  const LamExtent extent = load_edge_lam(row, most, kernels_, edges);
   std::fill(edges + layout_.n - 1, edges + layout_.pitch, T{0});
   return extent;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend.h"
+#include "cpu/bounded_lam.h"
 #include "cpu/row_path.h"
 #include "cpu/row_places.h"
 #include "cpu/scratch.h"
@@ -80,7 +81,7 @@ class RowBatch {
   void load(std::int32_t slot) noexcept;
   void solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept;
   [[nodiscard]] RowPath classify(std::int32_t slot) noexcept;
-  [[nodiscard]] LamExtent load_lam(std::int32_t slot, T unbinding) noexcept;
+  [[nodiscard]] LamExtent load_lam(std::int32_t slot, T most) noexcept;
   void find_jumps() noexcept;
   void pull_string(HandedOver rest) noexcept;
   [[nodiscard]] T number_lam() const noexcept;
@@ -89,9 +90,7 @@ class RowBatch {
   void write_all() noexcept;
   void pack_all() noexcept;
 
-  [[nodiscard]] bool per_edge() const noexcept {
-    return call_.lam.array.given && call_.lam.array.size > 1;
-  }
+  [[nodiscard]] bool per_edge() const noexcept { return is_per_edge(call_.lam); }
   [[nodiscard]] bool is_solved(std::int32_t slot) const noexcept {
     return t_.path[slot] == RowPath::lanes || t_.path[slot] == RowPath::flat;
   }

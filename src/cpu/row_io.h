@@ -25,6 +25,10 @@ decltype(auto) with_storage(DType dtype, Use&& use) {
   return use(double{});
 }
 
+/// The type that T's arithmetic is the storage of.
+template <class T>
+inline constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
+
 /// A stored value in the arithmetic of T, and back, each rounded at most once.
 template <class T, class Storage>
 [[nodiscard]] T from_storage(Storage value) noexcept {
