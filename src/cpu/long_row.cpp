@@ -382,7 +382,7 @@ void LongRow<T>::finish(std::int64_t row, T offset, const Context& threads) noex
   if (call_.partition == nullptr) return;
   std::uint32_t* words = call_.partition + row * partition_words(n_);
   in_parallel(n_, kBlock, threads, [&](std::int32_t first, std::int32_t last, const auto&) {
-    pack_codes(s_.codes + first, last - first, words + first / kCodesPerWord);
+    kernels_.pack(s_.codes + first, last - first, words + first / kCodesPerWord);
   });
 }
 

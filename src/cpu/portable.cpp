@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cpu/accurate_sum.h"
+#include "cpu/row_io.h"
 #include "cpu/segment_walk.h"
 #include "cpu/targets.h"
 #include "step/direct.h"
@@ -213,6 +214,7 @@ constexpr VectorKernels<T> kKernels = {
     .lanes = 1,
     .find_jumps = find_jumps<T>,
     .finish = finish<T>,
+    .pack = pack_codes,
     .average = average<T>,
     .copy_rows = copy_rows<T>,
     .measure_rows = measure_rows<T>,

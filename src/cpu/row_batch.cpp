@@ -28,6 +28,13 @@ constexpr std::int64_t kUnluckyPitch = 256;
 /// Jobs that the plain code is faster for.
 constexpr std::int32_t kFewJobs = 2;
 
+/// lam where it is one number, made finite: nothing jumps where it is not.
+template <class T>
+T finite_lam(const RowLam& lam) noexcept {
+  constexpr T kMost = std::numeric_limits<T>::max();
+  return lam.number < static_cast<double>(kMost) ? static_cast<T>(lam.number) : kMost;
+}
+
 }  // namespace
 
 TileLayout::TileLayout(const Rows& batch, int tasks) noexcept
@@ -87,7 +94,8 @@ RowBatch<T>::RowBatch(const Forward1d& call, const CpuTarget& target, const Tile
       t_(tile),
       segments_(tile.segments),
       x_(call.x, call.rows),
-      y_(call.y, call.rows) {}
+      y_(call.y, call.rows),
+      number_lam_(finite_lam<T>(call.lam)) {}
 
 template <class T>
 void RowBatch<T>::solve(std::int64_t first, std::int32_t count, LeftRows& wide,
@@ -143,7 +151,7 @@ void RowBatch<T>::solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept {
   bool any_offset = false;
   all_solved_ = true;
   for (std::int32_t slot = 0; slot < used_; ++slot) {
-    std::fill(t_.x + slot * layout_.pitch + layout_.n, t_.x + (slot + 1) * layout_.pitch, T{0});
+    for (std::int64_t i = layout_.n; i < layout_.pitch; ++i) t_.x[slot * layout_.pitch + i] = 0;
     t_.path[slot] = classify(slot);
     any_offset = any_offset || t_.offset[slot] != 0;
     if (is_solved(slot)) continue;
@@ -173,6 +181,10 @@ template <class T>
 RowPath RowBatch<T>::classify(std::int32_t slot) noexcept {
   const Extent<T>& extent = t_.extent[slot];
   t_.offset[slot] = 0;
+  if (!call_.lam.array.given && is_plain(extent, number_lam_, layout_.n)) {
+    t_.row_lam[slot] = number_lam_;
+    return RowPath::lanes;
+  }
   t_.row_lam[slot] = 0;
   if (is_unusual(extent)) return RowPath::unusual;
   const LamExtent lam = load_lam(slot, unbinding_lam(extent, layout_.n));
@@ -254,13 +266,6 @@ bool RowBatch<T>::can_finish_straight(std::int32_t together) const noexcept {
   return together == 1 || (in_a_row && y_.step() == layout_.pitch && layout_.pitch == layout_.n);
 }
 
-/// lam where it is one number, made finite: nothing jumps where it is not.
-template <class T>
-T RowBatch<T>::number_lam() const noexcept {
-  constexpr T kMost = std::numeric_limits<T>::max();
-  return call_.lam.number < static_cast<double>(kMost) ? static_cast<T>(call_.lam.number) : kMost;
-}
-
 template <class T>
 void RowBatch<T>::finish(std::int32_t slot, std::int32_t rows, bool straight) noexcept {
   SolvedStretch<T> stretch = {
@@ -268,7 +273,7 @@ void RowBatch<T>::finish(std::int32_t slot, std::int32_t rows, bool straight) no
       .codes = t_.codes + slot * layout_.pitch,
       .y = straight ? static_cast<T*>(y_[t_.row[slot]].data) : t_.x + slot * layout_.pitch,
       .n = static_cast<std::int32_t>((rows - 1) * layout_.pitch + layout_.n),
-      .lam = number_lam(),
+      .lam = number_lam_,
       .offset = t_.offset[slot],
       .sharp = call_.mode == Mode::sharp};
   if (per_edge()) stretch.edge_lam = t_.edge_lam + slot * layout_.pitch;
@@ -305,10 +310,14 @@ void RowBatch<T>::write_all() noexcept {
 
 template <class T>
 void RowBatch<T>::pack_all() noexcept {
+  const auto words = [&](std::int32_t slot) {
+    return call_.partition + t_.row[slot] * partition_words(layout_.n);
+  };
+  const bool in_a_row = all_solved_ && t_.row[used_ - 1] - t_.row[0] == used_ - 1;
+  if (in_a_row && layout_.pitch == layout_.n)
+    return kernels_.pack(t_.codes, used_ * layout_.pitch, words(0));
   for (std::int32_t slot = 0; slot < used_; ++slot) {
-    if (!is_solved(slot)) continue;
-    pack_codes(t_.codes + slot * layout_.pitch, layout_.n,
-               call_.partition + t_.row[slot] * partition_words(layout_.n));
+    if (is_solved(slot)) kernels_.pack(t_.codes + slot * layout_.pitch, layout_.n, words(slot));
   }
 }
 

@@ -84,7 +84,6 @@ class RowBatch {
   [[nodiscard]] LamExtent load_lam(std::int32_t slot, T most) noexcept;
   void find_jumps() noexcept;
   void pull_string(HandedOver rest) noexcept;
-  [[nodiscard]] T number_lam() const noexcept;
   [[nodiscard]] bool can_finish_straight(std::int32_t together) const noexcept;
   void finish(std::int32_t slot, std::int32_t rows, bool straight) noexcept;
   void write_all() noexcept;
@@ -102,6 +101,7 @@ class RowBatch {
   SegmentList<T> segments_;
   RowPlaces<const void> x_;
   RowPlaces<void> y_;
+  T number_lam_;
   std::int32_t used_ = 0;  // rows in the tile
   bool all_solved_ = false;
 };

@@ -129,9 +129,9 @@ inline std::uint32_t pack_word(const void* sixteen_codes) noexcept {
   return pack_eight_codes(halves[0]) | pack_eight_codes(halves[1]) << 16;
 }
 
-inline void pack_codes(const Code* codes, std::int32_t n, std::uint32_t* words) {
-  const std::int32_t whole = n / kCodesPerWord * kCodesPerWord;
-  for (std::int32_t i = 0; i < whole; i += kCodesPerWord) *words++ = pack_word(codes + i);
+inline void pack_codes(const Code* codes, std::int64_t n, std::uint32_t* words) noexcept {
+  const std::int64_t whole = n / kCodesPerWord * kCodesPerWord;
+  for (std::int64_t i = 0; i < whole; i += kCodesPerWord) *words++ = pack_word(codes + i);
   if (whole == n) return;
   Code rest[kCodesPerWord] = {};
   std::copy(codes + whole, codes + n, rest);

@@ -62,6 +62,16 @@ template <class T>
   return RowPath::lanes;
 }
 
+/// Whether a row with one lam is for the lanes, and counted from 0, without doubt:
+/// so are most, and this is faster than to ask choose_path and choose_offset.
+template <class T>
+[[nodiscard]] bool is_plain(const Extent<T>& extent, T lam, std::int32_t n) noexcept {
+  const T range = extent.high - extent.low;
+  return extent.finite && extent.low <= 0 && extent.high >= 0 && range < kLargestSize<T> &&
+         range > 2 / kLargestSize<T> && lam > 2 / kLargestSize<T> && lam < 8 * range &&
+         8 * lam < static_cast<T>(n) * range;
+}
+
 /// What samples are counted from: 0, or where all are further from it than they
 /// are from one another, the one nearest to it. Taking that off rounds nothing.
 template <class T>

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/row_io.h"
 #include "cpu/vector/segments-inl.h"
 #include "cpu/vector/vector_kernels.h"
 #include "hwy/highway.h"
@@ -54,6 +55,26 @@ void finish(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
                   [&](std::int32_t i, hn::Vec<decltype(d)> smooth)
                       HWY_ATTR { store_before(d, hn::Add(smooth, offset), row.y + i, row.n - i); });
   }
+}
+
+inline void pack(const Code* codes, std::int64_t n, std::uint32_t* words) noexcept {
+  const hn::ScalableTag<std::uint8_t> d;
+  const hn::Repartition<std::uint16_t, decltype(d)> pairs;
+  const hn::Repartition<std::uint32_t, decltype(d)> fours;
+  const hn::Rebind<std::uint8_t, decltype(fours)> packed;
+  constexpr std::int64_t kCodes = hn::MaxLanes(d);
+  static_assert(kCodes % kCodesPerWord == 0);
+  for (; n >= kCodes; n -= kCodes) {
+    const auto one = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(codes));
+    auto two = hn::BitCast(pairs, one);
+    two = hn::And(hn::Or(two, hn::ShiftRight<6>(two)), hn::Set(pairs, 0xF));
+    auto four = hn::BitCast(fours, two);
+    four = hn::And(hn::Or(four, hn::ShiftRight<12>(four)), hn::Set(fours, 0xFF));
+    hn::StoreU(hn::TruncateTo(packed, four), packed, reinterpret_cast<std::uint8_t*>(words));
+    codes += kCodes;
+    words += kCodes / kCodesPerWord;
+  }
+  pack_codes(codes, n, words);
 }
 
 /// Calls use(i, values) for the n samples at x, vector by vector; the last vector

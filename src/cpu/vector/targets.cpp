@@ -33,6 +33,7 @@ inline constexpr VectorKernels<T> kKernels = {
     .lanes = kJobsAtOnce<T>,
     .find_jumps = find_jumps<T>,
     .finish = finish<T>,
+    .pack = pack,
     .average = average<T>,
     .copy_rows = copy_rows<T>,
     .measure_rows = measure_rows<T>,

@@ -21,7 +21,7 @@ struct SolvedStretch {
   const T* edge_lam = nullptr;  // behind each sample and before the first; null: `lam`
   const T* row_lam = nullptr;   // for each `row_length` samples; null: `lam`
   std::int32_t row_length = 0;  // a multiple of 16
-  T offset = 0;  // what was taken off x
+  T offset = 0;                 // what was taken off x
   bool sharp = false;
 };
 
@@ -64,6 +64,8 @@ struct VectorKernels {
   std::int32_t lanes;  // jobs worked on at the same time
   void (*find_jumps)(const LaneJobs<T>&, JobEnd, LaneShape, FoundJumps&) noexcept;
   void (*finish)(const SolvedStretch<T>&, SegmentList<T>&) noexcept;
+  /// Packs n codes (see tautline/partition.h).
+  void (*pack)(const Code* codes, std::int64_t n, std::uint32_t* words) noexcept;
   /// Gradients from the incoming one and the codes; no byte outside a row is touched.
   void (*average)(const GradientRows<T>&, LamGradient) noexcept;
   /// Copies rows that are `step` apart to rows `pitch` apart, and measures them.
