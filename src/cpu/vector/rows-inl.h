@@ -93,58 +93,107 @@ HWY_INLINE void for_each_vector(const T* x, std::int32_t n, Use use) noexcept {
   if (i < n) use(n - kLanes, hn::LoadU(d, x + n - kLanes));
 }
 
-/// The smallest lane of `low` and the largest of `high`, both at once.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE Extent<T> fold(D d, hn::Vec<D> low, hn::Vec<D> high) noexcept {
-  constexpr std::size_t kHalf = hn::MaxLanes(d) / 2;
-  const auto fall = hn::Neg(high);
-  const auto both = hn::Combine(d, hn::Min(hn::LowerHalf(fall), hn::UpperHalf(hn::Half<D>(), fall)),
-                                hn::Min(hn::LowerHalf(low), hn::UpperHalf(hn::Half<D>(), low)));
-  // Then within blocks of 128 bits, where that is one instruction, then among them.
-  constexpr std::size_t kBlock = std::min<std::size_t>(16 / sizeof(T), kHalf);
-  auto least_of_block = both;
-  if constexpr (kBlock == 4) {
-    least_of_block = hn::Min(least_of_block, hn::Shuffle1032(least_of_block));
-  }
-  if constexpr (kBlock >= 2 && sizeof(T) == 4) {
-    least_of_block = hn::Min(least_of_block, hn::Shuffle2301(least_of_block));
-  } else if constexpr (kBlock == 2) {
-    least_of_block = hn::Min(least_of_block, hn::Shuffle01(least_of_block));
-  }
-  HWY_ALIGN T lanes[2 * kHalf];
-  hn::Store(least_of_block, d, lanes);
-  T least = lanes[0];
-  T most = lanes[kHalf];
-  TAUTLINE_UNROLL for (std::size_t i = kBlock; i < kHalf; i += kBlock) {
-    least = std::min(least, lanes[i]);
-    most = std::min(most, lanes[kHalf + i]);
-  }
-  return {least, -most, true};
-}
+/// What has been seen of a row, lane by lane.
+template <class T>
+struct RowBounds {
+  using D = hn::ScalableTag<T>;
+  hn::Vec<D> low;
+  hn::Vec<D> high;
+  hn::Vec<D> odd;  // NaN where a sample is not finite
+};
 
 template <class T, class Use>
-HWY_INLINE Extent<T> measure(const T* x, std::int32_t n, Use use) noexcept {
+HWY_INLINE RowBounds<T> bounds_of(const T* x, std::int32_t n, const Use& use) noexcept {
   const hn::ScalableTag<T> d;
-  auto low = hn::Set(d, x[0]);
-  auto high = low;
-  auto odd = hn::Zero(d);  // NaN where a sample is not finite
+  const auto first = hn::Set(d, x[0]);
+  RowBounds<T> bounds = {first, first, hn::Zero(d)};
   for_each_vector(x, n, [&](std::int32_t i, hn::Vec<decltype(d)> v) HWY_ATTR {
     use(i, v);
-    low = hn::Min(low, v);
-    high = hn::Max(high, v);
-    odd = hn::Add(odd, hn::Sub(v, v));
+    bounds.low = hn::Min(bounds.low, v);
+    bounds.high = hn::Max(bounds.high, v);
+    bounds.odd = hn::Add(bounds.odd, hn::Sub(v, v));
   });
-  Extent<T> extent = fold(d, low, high);
-  extent.finite = hn::AllTrue(d, hn::Eq(odd, hn::Zero(d)));
-  return extent;
+  return bounds;
+}
+
+/// Rows whose bounds are folded together, as many as a block of 128 bits has lanes.
+template <class T>
+inline constexpr std::int32_t kFolded = 16 / sizeof(T);
+
+/// Lane i of the first block: the smallest lane of v[i].
+template <class D>
+HWY_INLINE hn::Vec<D> least_of_each(D d, const hn::Vec<D>* v) noexcept {
+  const auto least_of_two = [&](auto tag, hn::Vec<D> a, hn::Vec<D> b) HWY_ATTR {
+    const auto first = hn::BitCast(tag, a);
+    const auto second = hn::BitCast(tag, b);
+    return hn::Min(hn::BitCast(d, hn::InterleaveLower(tag, first, second)),
+                   hn::BitCast(d, hn::InterleaveUpper(tag, first, second)));
+  };
+  auto least = least_of_two(d, v[0], v[1]);
+  if constexpr (kFolded<hn::TFromD<D>> == 4) {
+    least = least_of_two(hn::RepartitionToWide<D>(), least, least_of_two(d, v[2], v[3]));
+  }
+  if constexpr (hn::MaxLanes(d) * sizeof(hn::TFromD<D>) == 64) {
+    least = hn::Min(least, hn::ConcatUpperUpper(d, least, least));
+  }
+  if constexpr (hn::MaxLanes(d) * sizeof(hn::TFromD<D>) >= 32) {
+    least = hn::Min(least, hn::SwapAdjacentBlocks(least));
+  }
+  return least;
+}
+
+/// The extents of kFolded rows.
+template <class T>
+HWY_INLINE void fold(const RowBounds<T>* bounds, Extent<T>* extents) noexcept {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  V low[kFolded<T>], fall[kFolded<T>];
+  V odd = hn::Zero(d);
+  TAUTLINE_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
+    low[i] = bounds[i].low;
+    fall[i] = hn::Neg(bounds[i].high);
+    odd = hn::Add(odd, bounds[i].odd);
+  }
+  HWY_ALIGN T least[hn::MaxLanes(d)];
+  HWY_ALIGN T most[hn::MaxLanes(d)];
+  hn::Store(least_of_each(d, low), d, least);
+  hn::Store(least_of_each(d, fall), d, most);
+  const bool all_finite = hn::AllTrue(d, hn::Eq(odd, hn::Zero(d)));
+  TAUTLINE_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
+    extents[i] = {least[i], -most[i], all_finite};
+  }
+  if (HWY_LIKELY(all_finite)) return;
+  for (std::int32_t i = 0; i < kFolded<T>; ++i) {
+    extents[i].finite = hn::AllTrue(d, hn::Eq(bounds[i].odd, hn::Zero(d)));
+  }
+}
+
+/// Measures rows `step` apart; calls use(r, i, values) for their samples.
+template <class T, class Use>
+HWY_INLINE void measure(const T* x, std::int64_t step, std::int32_t rows, std::int32_t n,
+                        Extent<T>* extents, const Use& use) noexcept {
+  const auto bounds_of_row = [&](std::int32_t r) HWY_ATTR {
+    return bounds_of(x + r * step, n, [&](std::int32_t i, auto v) HWY_ATTR { use(r, i, v); });
+  };
+  std::int32_t r = 0;
+  RowBounds<T> bounds[kFolded<T>];
+  for (; r + kFolded<T> <= rows; r += kFolded<T>) {
+    TAUTLINE_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) bounds[i] = bounds_of_row(r + i);
+    fold(bounds, extents + r);
+  }
+  for (; r < rows; ++r) {
+    Extent<T> folded[kFolded<T>];
+    bounds[0] = bounds_of_row(r);
+    std::fill(bounds + 1, bounds + kFolded<T>, bounds[0]);
+    fold(bounds, folded);
+    extents[r] = folded[0];
+  }
 }
 
 template <class T>
 void measure_rows(const T* x, std::int64_t pitch, std::int32_t rows, std::int32_t n,
                   Extent<T>* extents) noexcept {
-  for (std::int32_t r = 0; r < rows; ++r) {
-    extents[r] = measure(x + r * pitch, n, [](std::int32_t, auto) HWY_ATTR {});
-  }
+  measure(x, pitch, rows, n, extents, [](std::int32_t, std::int32_t, auto) HWY_ATTR {});
 }
 
 /// Rows have room for a vector more.
@@ -152,11 +201,9 @@ template <class T>
 void copy_rows(const T* from, std::int64_t step, std::int32_t rows, std::int32_t n, T* to,
                std::int64_t pitch, Extent<T>* extents) noexcept {
   const hn::ScalableTag<T> d;
-  for (std::int32_t r = 0; r < rows; ++r) {
-    T* row = to + r * pitch;
-    extents[r] = measure(from + r * step, n,
-                         [&](std::int32_t i, auto v) HWY_ATTR { hn::StoreU(v, d, row + i); });
-  }
+  measure(from, step, rows, n, extents, [&](std::int32_t r, std::int32_t i, auto v) HWY_ATTR {
+    hn::StoreU(v, d, to + r * pitch + i);
+  });
 }
 
 /// The inverse of load_transposed: to[at[i] + j] = lane i of v[j], j < 4 (float) or 2.
