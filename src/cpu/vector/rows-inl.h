@@ -238,29 +238,38 @@ HWY_INLINE void store_transposed(D d, const hn::Vec<D>* v, hn::TFromD<D>* to,
   }
 }
 
+/// Calls use(i, r) for the blocks of so many samples and rows as vectors transpose
+/// at a time, in the order of columns in memory, and one(i, r) for all others.
+template <class T, class Use, class One>
+HWY_INLINE void for_each_block(std::int32_t rows, std::int32_t n, const Use& use,
+                               const One& one) noexcept {
+  constexpr std::int32_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  constexpr std::int32_t kBlock = 16 / sizeof(T);
+  const std::int32_t whole_n = n / kBlock * kBlock;
+  const std::int32_t whole_rows = rows / kLanes * kLanes;
+  for (std::int32_t i = 0; i < whole_n; i += kBlock) {
+    for (std::int32_t r = 0; r < whole_rows; r += kLanes) use(i, r);
+  }
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t r = i < whole_n ? whole_rows : 0; r < rows; ++r) one(i, r);
+  }
+}
+
 template <class T>
 void gather_columns(const T* from, std::int64_t stride, std::int32_t rows, std::int32_t n, T* to,
                     std::int64_t pitch) noexcept {
   const hn::ScalableTag<T> d;
-  constexpr std::int32_t kLanes = hn::MaxLanes(d);
   constexpr std::int32_t kBlock = 16 / sizeof(T);
-  std::int32_t r = 0;
-  for (; r + kLanes <= rows; r += kLanes) {
-    std::int32_t i = 0;
-    for (; i + kBlock <= n; i += kBlock) {
-      hn::Vec<decltype(d)> v[kBlock];
-      TAUTLINE_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
-        v[j] = hn::LoadU(d, from + (i + j) * stride + r);
-      }
-      store_transposed(d, v, to + r * pitch + i, pitch);
-    }
-    for (; i < n; ++i) {
-      for (std::int32_t l = r; l < r + kLanes; ++l) to[l * pitch + i] = from[i * stride + l];
-    }
-  }
-  for (; r < rows; ++r) {
-    for (std::int32_t i = 0; i < n; ++i) to[r * pitch + i] = from[i * stride + r];
-  }
+  for_each_block<T>(
+      rows, n,
+      [&](std::int32_t i, std::int32_t r) HWY_ATTR {
+        hn::Vec<decltype(d)> v[kBlock];
+        TAUTLINE_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+          v[j] = hn::LoadU(d, from + (i + j) * stride + r);
+        }
+        store_transposed(d, v, to + r * pitch + i, pitch);
+      },
+      [&](std::int32_t i, std::int32_t r) { to[r * pitch + i] = from[i * stride + r]; });
 }
 
 template <class T>
@@ -269,25 +278,18 @@ void scatter_columns(const T* from, std::int64_t pitch, std::int32_t rows, std::
   const hn::ScalableTag<T> d;
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
   constexpr std::int32_t kBlock = 16 / sizeof(T);
-  std::int32_t r = 0;
-  for (; r + kLanes <= rows; r += kLanes) {
-    std::int64_t at[kLanes];
-    for (std::int32_t l = 0; l < kLanes; ++l) at[l] = (r + l) * pitch;
-    std::int32_t i = 0;
-    for (; i + kBlock <= n; i += kBlock) {
-      hn::Vec<decltype(d)> v[kBlock];
-      load_transposed<kBlock>(d, from + i, at, v);
-      TAUTLINE_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
-        hn::StoreU(v[j], d, to + (i + j) * stride + r);
-      }
-    }
-    for (; i < n; ++i) {
-      for (std::int32_t l = r; l < r + kLanes; ++l) to[i * stride + l] = from[l * pitch + i];
-    }
-  }
-  for (; r < rows; ++r) {
-    for (std::int32_t i = 0; i < n; ++i) to[i * stride + r] = from[r * pitch + i];
-  }
+  for_each_block<T>(
+      rows, n,
+      [&](std::int32_t i, std::int32_t r) HWY_ATTR {
+        std::int64_t at[kLanes];
+        for (std::int32_t l = 0; l < kLanes; ++l) at[l] = (r + l) * pitch;
+        hn::Vec<decltype(d)> v[kBlock];
+        load_transposed<kBlock>(d, from + i, at, v);
+        TAUTLINE_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+          hn::StoreU(v[j], d, to + (i + j) * stride + r);
+        }
+      },
+      [&](std::int32_t i, std::int32_t r) { to[i * stride + r] = from[r * pitch + i]; });
 }
 
 }  // namespace tautline::detail::HWY_NAMESPACE
