@@ -16,9 +16,10 @@ namespace {
 /// Samples that a task takes at a time where order does not matter.
 constexpr std::int32_t kBlock = 65536;
 
-/// Rows are finished in stretches of about this length: while they are in the
-/// first-level cache.
-constexpr std::int32_t kStretch = 4096;
+/// Rows are finished in stretches of about this length, while they are in the
+/// first-level cache; longer ones where segments are long.
+constexpr std::int32_t kShortestStretch = 4096;
+constexpr std::int32_t kLongestStretch = 65536;
 
 /// A tile has pieces enough to fill the lanes, twice where it then still stays in
 /// the second-level cache.
@@ -26,10 +27,7 @@ constexpr std::int32_t kFullLanes = 32;
 constexpr std::int64_t kTileBytes = 640 << 10;
 
 /// Codes of shorter tiles stand in memory that a task uses again and again.
-constexpr std::int32_t kLongTile = 256 << 10;
-
-/// Jobs that the plain code is faster for.
-constexpr std::int32_t kFewJobs = 2;
+constexpr std::int32_t kLongTile = 1 << 20;
 
 template <class T>
 constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
@@ -86,6 +84,10 @@ bool has_usual_size(const Extent<T>& extent) noexcept {
   return extent.finite && std::max(std::abs(extent.low), std::abs(extent.high)) <= kLargestSize<T>;
 }
 
+constexpr std::int32_t divide_up(std::int32_t a, std::int32_t b) noexcept {
+  return (a + b - 1) / b;
+}
+
 constexpr std::int32_t word_before(std::int32_t sample) noexcept {
   return sample / kCodesPerWord * kCodesPerWord;
 }
@@ -136,7 +138,8 @@ void LongRowScratch<T>::cut(Scratch& scratch, std::int32_t n, int task_count) no
     PieceScratch<T> task;
     task.jobs = JobScratch<T>(scratch);
     task.codes = behind(scratch.take<Code>(kLongTile + 2 * kSegmentSlack), kSegmentSlack);
-    const std::int64_t segments = 2 * std::int64_t{kStretch} + std::int64_t{2} * kSegmentSlack;
+    const std::int64_t segments =
+        2 * std::int64_t{kLongestStretch} + std::int64_t{2} * kSegmentSlack;
     task.segments.starts = scratch.take<SegmentStart>(segments);
     task.segments.values = behind(scratch.take<T>(segments), kSegmentSlack);
     task.segments.lam = behind(scratch.take<T>(segments), kSegmentSlack);
@@ -164,7 +167,10 @@ RowPath LongRow<T>::solve(std::int64_t row, const Context& threads) noexcept {
   if (path == RowPath::unusual || path == RowPath::wide) return path;
 
   const bool searched = path == RowPath::lanes;
-  const std::int32_t tiles = lay_tiles(searched, threads);
+  plan_ = {};
+  stretch_ = kLongestStretch;
+  if (searched) find_cuts(threads);
+  const std::int32_t tiles = lay_tiles(concurrency(threads));
   in_parallel(tiles, 1, threads, [&](std::int32_t t, std::int32_t, const PieceScratch<T>& task) {
     if (!unusual_) solve_tile(s_.tiles[t], searched, task);
   });
@@ -283,18 +289,30 @@ void LongRow<T>::take_off(T offset, const Context& threads) noexcept {
   tube_.x = s_.x;
 }
 
+/// Looks for cuts, as many at a time as fill the lanes again and again.
+template <class T>
+void LongRow<T>::find_cuts(const Context& threads) noexcept {
+  const CutFinder<T> finder(tube_, kernels_);
+  plan_ = finder.plan(s_.codes, s_.tasks[0].jobs);
+  stretch_ = std::clamp(plan_.reach, kShortestStretch, kLongestStretch);
+  if (plan_.count == 0) return;
+  const std::int32_t share = divide_up(plan_.count, concurrency(threads));
+  const std::int32_t chunk = std::min(share, kJobsATime);
+  in_parallel(plan_.count, chunk, threads,
+              [&](std::int32_t first, std::int32_t last, const PieceScratch<T>& task) {
+                finder.find(plan_, first, last, s_.cuts,
+                            codes_for(plan_.place(first), plan_.limit(last - 1), s_.codes, task),
+                            task.jobs);
+              });
+}
+
 /// Cuts the row into tiles; returns how many there are.
 template <class T>
-std::int32_t LongRow<T>::lay_tiles(bool searched, const Context& threads) noexcept {
-  const CutFinder<T> finder(tube_, kernels_);
-  const JobScratch<T>& jobs = s_.tasks[0].jobs;
-  plan_ = searched ? finder.plan(s_.codes, jobs) : CutPlan{};
-  const std::int32_t pieces = pieces_a_tile(concurrency(threads));
-  const std::int32_t last = plan_.count - 1;  // is for the last tile
-  finder.find(plan_, pieces - 1, last, pieces, s_.cuts, s_.codes, jobs);
+std::int32_t LongRow<T>::lay_tiles(int threads) noexcept {
+  const std::int32_t pieces = pieces_a_tile(threads);
   std::int32_t tiles = 0;
   RowTile tile = {.first = {0, Code::plain}, .behind = {n_, Code::plain}};
-  for (std::int32_t c = pieces - 1; c < last; c += pieces) {
+  for (std::int32_t c = pieces - 1; c < plan_.count - 1; c += pieces) {
     if (!is_found(s_.cuts[c])) continue;
     tile.behind = s_.cuts[c];
     tile.last_cut = c;
@@ -314,9 +332,16 @@ std::int32_t LongRow<T>::pieces_a_tile(int threads) const noexcept {
   const std::int64_t piece_bytes = std::int64_t{plan_.spacing} * std::int64_t{sizeof(T)};
   const bool twice = 2 * kFullLanes * piece_bytes <= kTileBytes;
   const std::int32_t most = twice ? 2 * kFullLanes : kFullLanes;
-  const auto divide_up = [](std::int32_t a, std::int32_t b) { return (a + b - 1) / b; };
   const std::int32_t rounds = divide_up(divide_up(plan_.count, most), threads);
   return std::max(divide_up(plan_.count, rounds * threads), std::min(kFullLanes / 2, most));
+}
+
+/// Where the codes of some samples stand: with their task, or where that has no
+/// room for so many, in their own `place`.
+template <class T>
+Code* LongRow<T>::codes_for(std::int32_t first, std::int32_t behind, Code* place,
+                            const PieceScratch<T>& task) noexcept {
+  return behind - first <= kLongTile ? task.codes - first : place;
 }
 
 template <class T>
@@ -327,19 +352,17 @@ void LongRow<T>::solve_tile(RowTile& tile, bool searched, const PieceScratch<T>&
     unusual_ = true;
     return;
   }
-  const bool is_long = behind - first > kLongTile;
-  Code* const codes = is_long ? codes_of(tile) : task.codes - first;
+  Code* const codes = codes_for(first, behind, codes_of(tile), task);
   std::fill(codes + first, codes + behind + kReadAhead, Code::continues);
   if (searched) find_jumps(tile, codes, task.jobs);
   codes[first] = tile.first.code;
   codes[behind] = tile.behind.code;
   finish_tile(tile, codes, task);
-  if (!is_long) keep_ends(tile, codes);
+  if (codes != codes_of(tile)) keep_ends(tile, codes);
 }
 
 template <class T>
 void LongRow<T>::find_jumps(RowTile& tile, Code* codes, const JobScratch<T>& jobs) noexcept {
-  CutFinder<T>(tube_, kernels_).find(plan_, tile.first_cut, tile.last_cut, 1, s_.cuts, codes, jobs);
   const Cut* behind = std::remove_if(s_.cuts + tile.first_cut, s_.cuts + tile.last_cut,
                                      [](Cut cut) { return !is_found(cut); });
   tile.last_cut = static_cast<std::int32_t>(behind - s_.cuts);
@@ -376,7 +399,8 @@ void LongRow<T>::solve_pieces(const RowTile& tile, std::int32_t first, std::int3
   const LaneShape shape = choose_shape(jobs);
   // Lanes read a little beyond their job: not beyond the row.
   const bool at_end = scratch.last[jobs.count - 1] == n_ - 1;
-  const std::int32_t apart = jobs.count <= kFewJobs ? jobs.count : at_end ? 1 : 0;
+  const bool few = jobs.count <= few_jobs(kernels_.lanes, plan_.reach);
+  const std::int32_t apart = few ? jobs.count : at_end ? 1 : 0;
   jobs.count -= apart;
   if (apart > 0) {
     LaneJobs<T> rest = jobs;
@@ -432,9 +456,9 @@ void LongRow<T>::finish_tile(RowTile& tile, Code* codes, const PieceScratch<T>& 
   };
   // The tile before reads, where y may be x, a little of this one.
   const std::int32_t first = tile.first.sample + kReadAhead;
-  for (std::int32_t from = (first / kStretch + 1) * kStretch;
-       from + (at_end ? 1 : kStretch) <= behind; from += kStretch) {
-    const std::int32_t to = std::min(from + kStretch, behind);
+  for (std::int32_t from = (first / stretch_ + 1) * stretch_;
+       from + (at_end ? 1 : stretch_) <= behind; from += stretch_) {
+    const std::int32_t to = std::min(from + stretch_, behind);
     const std::int32_t next = find_clear_jump(codes, from, to);
     if (next < to) go_on(next);
   }
@@ -484,9 +508,9 @@ void LongRow<T>::finish_gaps(std::int32_t tiles, const Context& threads) noexcep
 template <class T>
 void LongRow<T>::finish_gap(std::int32_t start, std::int32_t behind,
                             const PieceScratch<T>& task) noexcept {
-  const std::int32_t last = behind == n_ ? n_ : behind / kStretch * kStretch;
-  for (std::int32_t from = (start / kStretch + 1) * kStretch; from < last; from += kStretch) {
-    const std::int32_t to = std::min(from + kStretch, last);
+  const std::int32_t last = behind == n_ ? n_ : behind / stretch_ * stretch_;
+  for (std::int32_t from = (start / stretch_ + 1) * stretch_; from < last; from += stretch_) {
+    const std::int32_t to = std::min(from + stretch_, last);
     const std::int32_t next = find_clear_jump(s_.codes, from, to);
     if (next == to) continue;
     finish(start, next, s_.codes, task);
@@ -511,7 +535,7 @@ void LongRow<T>::finish(std::int32_t first, std::int32_t behind, Code* codes,
 }
 
 /// The first clear jump in [from, to), or the last that is not quite; `to` where
-/// there is none. One is looked for in every kStretch samples of the row, whatever
+/// there is none. One is looked for in every so many samples of the row, whatever
 /// its tiles are.
 template <class T>
 std::int32_t LongRow<T>::find_clear_jump(const Code* codes, std::int32_t from,

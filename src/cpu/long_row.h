@@ -91,8 +91,11 @@ class LongRow {
   [[nodiscard]] LamExtent load_lam(std::int64_t row, T unbinding) noexcept;
   void take_off(T offset, const Context& threads) noexcept;
 
-  [[nodiscard]] std::int32_t lay_tiles(bool searched, const Context& threads) noexcept;
+  void find_cuts(const Context& threads) noexcept;
+  [[nodiscard]] std::int32_t lay_tiles(int threads) noexcept;
   [[nodiscard]] std::int32_t pieces_a_tile(int threads) const noexcept;
+  [[nodiscard]] static Code* codes_for(std::int32_t first, std::int32_t behind, Code* place,
+                                       const PieceScratch<T>& task) noexcept;
   void solve_tile(RowTile& tile, bool searched, const PieceScratch<T>& task) noexcept;
   void find_jumps(RowTile& tile, Code* codes, const JobScratch<T>& jobs) noexcept;
   void solve_pieces(const RowTile& tile, std::int32_t first, std::int32_t last, Code* codes,
@@ -127,7 +130,8 @@ class LongRow {
   std::int32_t n_;
   RowTube<T> tube_;  // of the row itself, or of s_.x
   CutPlan plan_;
-  T* y_ = nullptr;  // the row's own, or s_.x
+  std::int32_t stretch_ = 0;  // in which a clear jump is looked for
+  T* y_ = nullptr;            // the row's own, or s_.x
   std::uint32_t* words_ = nullptr;
   T range_ = 0;   // of the samples looked at first
   T offset_ = 0;  // what was taken off them

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/targets.h"
+
 namespace tautline::detail {
 namespace {
 
 /// Places at which it is tried how far searches go until they meet.
-constexpr std::int32_t kProbes = 8;
+constexpr std::int32_t kProbes = 4;
 constexpr std::int32_t kFewProbes = 1;  // that need not meet
 
 constexpr std::int32_t kShortestReach = 16;
 
 /// Of a piece, so that looking for cuts is cheap beside it.
-constexpr std::int32_t kReachesAPiece = 8;
+constexpr std::int32_t kReachesAPiece = 24;
 constexpr std::int32_t kShortestPiece = 2048;
 
 /// As many pieces fill the lanes: worth shorter ones.
@@ -48,7 +50,7 @@ SearchPair start_pair(std::int32_t place, std::int32_t cut) noexcept {
 }  // namespace
 
 std::int32_t CutPlan::most(std::int32_t n) noexcept {
-  return n / kShortestPiece + 2;
+  return std::max(n / kShortestPiece, kMostLanes) + 2;
 }
 
 template <class T>
@@ -76,8 +78,10 @@ CutPlan CutFinder<T>::plan(Code* codes, const JobScratch<T>& jobs) const noexcep
   CutPlan plan = {.n = n, .reach = measure_reach(codes, jobs)};
   if (plan.reach == 0) return plan;
   std::int32_t pieces = n / std::max(kShortestPiece, kReachesAPiece * plan.reach);
-  if (pieces < kMostLanes) {
-    const std::int32_t shortest = std::max(kShortestPiece, kFewestReachesAPiece * plan.reach);
+  if (pieces >= kMostLanes) {
+    pieces = pieces / kMostLanes * kMostLanes;
+  } else {
+    const std::int32_t shortest = std::max(kShortestPiece / 4, kFewestReachesAPiece * plan.reach);
     pieces = std::clamp(n / shortest, 1, kMostLanes);
   }
   plan.spacing = n / pieces / (2 * kLine) * (2 * kLine) + kLine;
@@ -109,12 +113,11 @@ std::int32_t CutFinder<T>::measure_reach(Code* codes, const JobScratch<T>& jobs)
 }
 
 template <class T>
-void CutFinder<T>::find(const CutPlan& plan, std::int32_t first, std::int32_t last,
-                        std::int32_t step, Cut* cuts, Code* codes,
-                        const JobScratch<T>& jobs) const noexcept {
+void CutFinder<T>::find(const CutPlan& plan, std::int32_t first, std::int32_t last, Cut* cuts,
+                        Code* codes, const JobScratch<T>& jobs) const noexcept {
   for (std::int32_t next = first; next < last;) {
     std::int32_t count = 0;
-    for (; next < last && count < kJobsATime; next += step) {
+    for (; next < last && count < kJobsATime; ++next) {
       cuts[next] = {plan.place(next), Code::continues};
       jobs.pairs[count++] = start_pair(plan.place(next), next);
     }
@@ -166,14 +169,17 @@ void CutFinder<T>::search_on(std::int32_t count, Cut SearchPair::*which, Code* c
   jobs.end_jobs(count);
   clear_codes();
   FoundJumps found = {.codes = codes, .handed_over = jobs.handed_over};
-  kernels_.find_jumps({.count = count,
-                       .first = jobs.first,
-                       .last = jobs.last,
-                       .lam = jobs.lam,
-                       .u_start = jobs.u_start,
-                       .x = tube_.x,
-                       .edge_lam = tube_.edge_lam},
-                      JobEnd::open, LaneShape::long_segments, found);
+  const auto find = count > few_jobs(kernels_.lanes, jobs.last[0] - jobs.first[0])
+                        ? kernels_.find_jumps
+                        : kPortableTarget.kernels<T>().find_jumps;
+  find({.count = count,
+        .first = jobs.first,
+        .last = jobs.last,
+        .lam = jobs.lam,
+        .u_start = jobs.u_start,
+        .x = tube_.x,
+        .edge_lam = tube_.edge_lam},
+       JobEnd::open, LaneShape::long_segments, found);
   for (std::int32_t j = 0; j < count; ++j) {
     const std::int32_t at = last_start(codes, jobs.first[j], jobs.last[j] + 1);
     if (at > jobs.first[j]) jobs.pairs[j].*which = {at, codes[at]};

@@ -9,6 +9,7 @@
 // Where the cuts are depends on the row alone, not on threads or lanes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cpu/scratch.h"
@@ -19,6 +20,13 @@ namespace tautline::detail {
 
 /// Jobs that a task sends along a row at a time.
 inline constexpr std::int32_t kJobsATime = 128;
+
+/// Up to so many jobs the plain code is faster, for which long segments are easy to
+/// predict.
+[[nodiscard]] constexpr std::int32_t few_jobs(std::int32_t lanes, std::int32_t length) noexcept {
+  constexpr std::int32_t kLong = 4096;
+  return length < kLong ? 2 : std::max(lanes / 4, 2);
+}
 
 /// The first sample behind a jump of `code`; `continues` while none has been found
 /// from `sample` on.
@@ -101,10 +109,10 @@ class CutFinder {
   /// `codes` has room for the row; it is left in disorder.
   [[nodiscard]] CutPlan plan(Code* codes, const JobScratch<T>& jobs) const noexcept;
 
-  /// Looks for every step-th cut from `first` on, before `last`, and puts it there.
-  /// The codes of the samples between are `continues` afterwards.
-  void find(const CutPlan& plan, std::int32_t first, std::int32_t last, std::int32_t step,
-            Cut* cuts, Code* codes, const JobScratch<T>& jobs) const noexcept;
+  /// Looks for the cuts from `first` on, before `last`, and puts them there. `codes`
+  /// has room for those samples; it is left in disorder.
+  void find(const CutPlan& plan, std::int32_t first, std::int32_t last, Cut* cuts, Code* codes,
+            const JobScratch<T>& jobs) const noexcept;
 
  private:
   [[nodiscard]] std::int32_t measure_reach(Code* codes, const JobScratch<T>& jobs) const noexcept;
