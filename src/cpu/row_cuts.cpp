@@ -22,8 +22,8 @@ constexpr std::int32_t kShortestPiece = 2048;
 constexpr std::int32_t kMostLanes = 32;
 constexpr std::int32_t kFewestReachesAPiece = 2;
 
-/// Pairs that have not met after so many halves of the reach are given up.
-constexpr std::int32_t kMostRounds = 8;
+/// Pairs that have not met after so many times the reach are given up.
+constexpr std::int32_t kMostRounds = 4;
 
 /// Pieces an odd number of cache lines long: lanes at the same sample of their
 /// pieces do not compete for the few places that the cache has for them.
@@ -124,7 +124,7 @@ void CutFinder<T>::find(const CutPlan& plan, std::int32_t first, std::int32_t la
     for (std::int32_t round = 0; round < kMostRounds && count > 0; ++round) {
       for (std::int32_t j = 0; j < count; ++j) {
         SearchPair& pair = jobs.pairs[j];
-        pair.limit = std::min(pair.limit + (plan.reach + 1) / 2, plan.limit(pair.cut));
+        pair.limit = std::min(pair.limit + plan.reach, plan.limit(pair.cut));
       }
       count = search_on(count, cuts, codes, jobs);
     }
