@@ -28,6 +28,7 @@ constexpr std::int64_t kTileBytes = 640 << 10;
 
 /// Codes of shorter tiles stand in memory that a task uses again and again.
 constexpr std::int32_t kLongTile = 1 << 20;
+constexpr std::int32_t kLongPiece = 1 << 15;  // and knots of shorter pieces
 
 template <class T>
 constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
@@ -138,6 +139,7 @@ void LongRowScratch<T>::cut(Scratch& scratch, std::int32_t n, int task_count) no
     PieceScratch<T> task;
     task.jobs = JobScratch<T>(scratch);
     task.codes = behind(scratch.take<Code>(kLongTile + 2 * kSegmentSlack), kSegmentSlack);
+    task.knots = scratch.take<Knot>(2 * std::int64_t{kLongPiece});
     const std::int64_t segments =
         2 * std::int64_t{kLongestStretch} + std::int64_t{2} * kSegmentSlack;
     task.segments.starts = scratch.take<SegmentStart>(segments);
@@ -354,7 +356,7 @@ void LongRow<T>::solve_tile(RowTile& tile, bool searched, const PieceScratch<T>&
   }
   Code* const codes = codes_for(first, behind, codes_of(tile), task);
   std::fill(codes + first, codes + behind + kReadAhead, Code::continues);
-  if (searched) find_jumps(tile, codes, task.jobs);
+  if (searched) find_jumps(tile, codes, task);
   codes[first] = tile.first.code;
   codes[behind] = tile.behind.code;
   finish_tile(tile, codes, task);
@@ -362,20 +364,21 @@ void LongRow<T>::solve_tile(RowTile& tile, bool searched, const PieceScratch<T>&
 }
 
 template <class T>
-void LongRow<T>::find_jumps(RowTile& tile, Code* codes, const JobScratch<T>& jobs) noexcept {
+void LongRow<T>::find_jumps(RowTile& tile, Code* codes, const PieceScratch<T>& task) noexcept {
   const Cut* behind = std::remove_if(s_.cuts + tile.first_cut, s_.cuts + tile.last_cut,
                                      [](Cut cut) { return !is_found(cut); });
   tile.last_cut = static_cast<std::int32_t>(behind - s_.cuts);
   const std::int32_t pieces = tile.last_cut - tile.first_cut + 1;
   for (std::int32_t p = 0; p < pieces; p += kJobsATime) {
-    solve_pieces(tile, p, std::min(p + kJobsATime, pieces), codes, jobs);
+    solve_pieces(tile, p, std::min(p + kJobsATime, pieces), codes, task);
   }
 }
 
 /// Piece p of a tile lies between its cuts p - 1 and p.
 template <class T>
 void LongRow<T>::solve_pieces(const RowTile& tile, std::int32_t first, std::int32_t last,
-                              Code* codes, const JobScratch<T>& scratch) noexcept {
+                              Code* codes, const PieceScratch<T>& task) noexcept {
+  const JobScratch<T>& scratch = task.jobs;
   const Cut* const cuts = s_.cuts + tile.first_cut;
   const std::int32_t count = tile.last_cut - tile.first_cut;
   LaneJobs<T> jobs = {.first = scratch.first,
@@ -417,19 +420,20 @@ void LongRow<T>::solve_pieces(const RowTile& tile, std::int32_t first, std::int3
     const HandedOver rest = found.handed_over[i];
     const Cut* end = std::upper_bound(cuts, cuts + count, rest.sample,
                                       [](std::int32_t s, Cut cut) { return s < cut.sample; });
-    pull_string(rest, end == cuts + count ? tile.behind : *end, codes);
+    pull_string(rest, end == cuts + count ? tile.behind : *end, codes, task.knots);
   }
 }
 
 template <class T>
-void LongRow<T>::pull_string(HandedOver rest, Cut behind, Code* codes) noexcept {
+void LongRow<T>::pull_string(HandedOver rest, Cut behind, Code* codes, Knot* own_knots) noexcept {
   const std::int32_t first = rest.sample;
+  const std::int32_t n = behind.sample - first;
+  Knot* const knots = n <= kLongPiece ? own_knots : s_.knots + 2 * std::int64_t{first};
   codes[first] = rest.code;
   const auto pull = [&](const auto& lams) {
-    pull_unweighted_string(tube_.x + first, behind.sample - first, lams,
+    pull_unweighted_string(tube_.x + first, n, lams,
                            static_cast<double>(dual_before({first, rest.code})),
-                           static_cast<double>(dual_before(behind)),
-                           s_.knots + 2 * std::int64_t{first},
+                           static_cast<double>(dual_before(behind)), knots,
                            [&](std::int32_t k, Code code) { codes[first + k] = code; });
   };
   if (per_edge()) {

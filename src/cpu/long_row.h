@@ -45,6 +45,7 @@ template <class T>
 struct PieceScratch {
   JobScratch<T> jobs;
   Code* codes = nullptr;  // of a tile, unless that is too long
+  Knot* knots = nullptr;  // of a piece, likewise
   SegmentList<T> segments;
 };
 
@@ -57,7 +58,7 @@ struct LongRowScratch {
   T* x = nullptr;  // where the row is not plain; and then y, where that is not
   T* edge_lam = nullptr;
   Code* codes = nullptr;
-  Knot* knots = nullptr;  // 2 a sample: a piece uses those of its samples
+  Knot* knots = nullptr;  // 2 a sample: a long piece uses those of its samples
   Cut* cuts = nullptr;
   RowTile* tiles = nullptr;
   PieceScratch<T>* tasks = nullptr;
@@ -97,10 +98,10 @@ class LongRow {
   [[nodiscard]] static Code* codes_for(std::int32_t first, std::int32_t behind, Code* place,
                                        const PieceScratch<T>& task) noexcept;
   void solve_tile(RowTile& tile, bool searched, const PieceScratch<T>& task) noexcept;
-  void find_jumps(RowTile& tile, Code* codes, const JobScratch<T>& jobs) noexcept;
+  void find_jumps(RowTile& tile, Code* codes, const PieceScratch<T>& task) noexcept;
   void solve_pieces(const RowTile& tile, std::int32_t first, std::int32_t last, Code* codes,
-                    const JobScratch<T>& scratch) noexcept;
-  void pull_string(HandedOver rest, Cut behind, Code* codes) noexcept;
+                    const PieceScratch<T>& task) noexcept;
+  void pull_string(HandedOver rest, Cut behind, Code* codes, Knot* own_knots) noexcept;
 
   void finish_tile(RowTile& tile, Code* codes, const PieceScratch<T>& task) noexcept;
   void keep_ends(const RowTile& tile, const Code* codes) noexcept;
