@@ -1,7 +1,6 @@
 #include "cpu/long_row.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,26 +14,21 @@ namespace tautline::detail {
 namespace {
 
 /// Samples that a task takes at a time where order does not matter.
-constexpr std::int64_t kBlock = 65536;
+constexpr std::int32_t kBlock = 65536;
 
-/// Rows are finished in stretches of about this length.
-constexpr std::int32_t kStretch = 32768;
+/// Rows are finished in stretches of about this length, while they are in the
+/// first-level cache; longer ones where segments are long.
+constexpr std::int32_t kShortestStretch = 4096;
+constexpr std::int32_t kLongestStretch = 65536;
 
-/// The searches that look for cuts meet within a few segments. They get these
-/// lengths, each several times the one before, until they do.
-constexpr std::int32_t kShortestCoupling = 128;
-constexpr std::int32_t kCouplingGrowth = 4;
+/// A tile has pieces enough to fill the lanes, twice where it then still stays in
+/// the second-level cache.
+constexpr std::int32_t kFullLanes = 32;
+constexpr std::int64_t kTileBytes = 640 << 10;
 
-/// A piece is as long as this many couplings, so that looking for cuts is cheap
-/// beside it, and not shorter than this.
-constexpr std::int32_t kCouplingsAPiece = 16;
-constexpr std::int32_t kShortestPiece = 2048;
-
-/// Jobs that a task takes at a time.
-constexpr std::int32_t kJobsATime = 128;
-
-/// Jobs that the plain code is faster for.
-constexpr std::int32_t kFewJobs = 2;
+/// Codes of shorter tiles stand in memory that a task uses again and again.
+constexpr std::int32_t kLongTile = 1 << 20;
+constexpr std::int32_t kLongPiece = 1 << 15;  // and knots of shorter pieces
 
 /// What a value may be off by rounding, as a fraction of the range.
 template <class T>
@@ -59,6 +53,57 @@ std::int32_t last_start_before(const Code* codes, std::int32_t sample) noexcept 
   return sample;
 }
 
+/// In no order that matters: the plain one would wait for every addition.
+template <class T>
+double sum_of(const T* x, std::int32_t n) noexcept {
+  constexpr std::int32_t kSums = 16;
+  double sums[kSums] = {};
+  std::int32_t i = 0;
+  for (; i + kSums <= n; i += kSums) {
+    for (std::int32_t j = 0; j < kSums; ++j) sums[j] += static_cast<double>(x[i + j]);
+  }
+  double sum = 0;
+  for (; i < n; ++i) sum += static_cast<double>(x[i]);
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+/// Whether a path that some samples of a row led to, with nothing taken off and lam
+/// as it is, is that of the row whatever usual samples it has besides: more samples
+/// make its range larger, and its distance from 0 smaller.
+template <class T>
+bool is_settled(RowPath path, const Extent<T>& extent, LamExtent lam, std::int32_t n) noexcept {
+  return path == RowPath::lanes && choose_offset(extent) == 0 &&
+         lam.high < static_cast<double>(unbinding_lam(extent, n));
+}
+
+template <class T>
+bool has_usual_size(const Extent<T>& extent) noexcept {
+  return extent.finite && std::max(std::abs(extent.low), std::abs(extent.high)) <= kLargestSize<T>;
+}
+
+constexpr std::int32_t divide_up(std::int32_t a, std::int32_t b) noexcept {
+  return (a + b - 1) / b;
+}
+
+constexpr std::int32_t word_before(std::int32_t sample) noexcept {
+  return sample / kCodesPerWord * kCodesPerWord;
+}
+constexpr std::int32_t word_behind(std::int32_t sample) noexcept {
+  return word_before(sample + kCodesPerWord - 1);
+}
+
+/// Calls use(first, behind) for the samples of a tile whose codes are wanted when
+/// it is finished: those that are not, and what stands in one word with them.
+template <class Use>
+void for_each_end(const RowTile& tile, const Use& use) {
+  const std::int32_t first = tile.first.sample;
+  const std::int32_t behind = tile.behind.sample;
+  if (tile.finished_from == RowTile::kNowhere) return use(first, behind);
+  use(first, std::min(word_behind(tile.finished_from) + 1, behind));
+  use(std::max(word_before(tile.finished_to), first), behind);
+}
+
 }  // namespace
 
 template <class T>
@@ -76,26 +121,24 @@ std::size_t LongRowScratch<T>::bytes(std::int32_t n, int task_count) noexcept {
 template <class T>
 void LongRowScratch<T>::cut(Scratch& scratch, std::int32_t n, int task_count) noexcept {
   const std::int64_t samples = n + 2 * kSegmentSlack;
+  const std::int64_t most_cuts = CutPlan::most(n);
   const auto behind = [](auto* array, std::int64_t count) {
     return array == nullptr ? array : array + count;
   };
   x = scratch.take<T>(samples);
   edge_lam = behind(scratch.take<T>(samples), kSegmentSlack);
-  codes = scratch.take<Code>(samples);
+  codes = scratch.take<Code>(samples + (most_cuts + 1) * kTileGap);
   knots = scratch.take<Knot>(2 * std::int64_t{n});
-  other_codes = reinterpret_cast<Code*>(knots);
-  cuts = scratch.take<Cut>(n / kShortestPiece + 2);
-  stretches = scratch.take<std::int32_t>(n / kStretch + 2);
+  cuts = scratch.take<Cut>(most_cuts);
+  tiles = scratch.take<RowTile>(most_cuts + 1);
   tasks = scratch.take<PieceScratch<T>>(task_count);
   for (int i = 0; i < task_count; ++i) {
     PieceScratch<T> task;
-    task.first = scratch.take<std::int32_t>(kJobsATime + kLaneSlack);
-    task.last = scratch.take<std::int32_t>(kJobsATime + kLaneSlack);
-    task.lam = scratch.take<T>(kJobsATime + kLaneSlack);
-    task.u_start = scratch.take<T>(kJobsATime + kLaneSlack);
-    task.u_end = scratch.take<T>(kJobsATime + kLaneSlack);
-    task.handed_over = scratch.take<HandedOver>(kJobsATime);
-    const std::int64_t segments = 2 * std::int64_t{kStretch} + std::int64_t{2} * kSegmentSlack;
+    task.jobs = JobScratch<T>(scratch);
+    task.codes = behind(scratch.take<Code>(kLongTile + 2 * kSegmentSlack), kSegmentSlack);
+    task.knots = scratch.take<Knot>(2 * std::int64_t{kLongPiece});
+    const std::int64_t segments =
+        2 * std::int64_t{kLongestStretch} + std::int64_t{2} * kSegmentSlack;
     task.segments.starts = scratch.take<SegmentStart>(segments);
     task.segments.values = behind(scratch.take<T>(segments), kSegmentSlack);
     task.segments.lam = behind(scratch.take<T>(segments), kSegmentSlack);
@@ -118,45 +161,38 @@ void LongRow<T>::in_parallel(std::int64_t all, std::int64_t chunk, const Context
 
 template <class T>
 RowPath LongRow<T>::solve(std::int64_t row, const Context& threads) noexcept {
-  const auto x = call_.x.row(call_.rows, row);
-  const bool plain = x.dtype == kDType<T> && x.stride == 1;
-  x_ = plain ? static_cast<const T*>(x.data) : s_.x;
-  if (!plain) stage(x, threads);
-  const Extent<T> extent = measure(threads);
-  if (is_unusual(extent)) return RowPath::unusual;
-  const LamExtent lam = load_lam(row, unbinding_lam(extent, n_));
-  const RowPath path = choose_path(extent, lam, n_);
+  open(row, threads);
+  const RowPath path = choose(row, threads);
   if (path == RowPath::unusual || path == RowPath::wide) return path;
 
-  range_ = extent.high - extent.low;
-  const T offset = choose_offset(extent);
-  if (offset != 0) take_off(offset, threads);
-  if (path == RowPath::lanes) find_jumps(threads);
-  s_.codes[0] = s_.codes[n_] = Code::plain;
-  finish(row, offset, threads);
+  const bool searched = path == RowPath::lanes;
+  plan_ = {};
+  stretch_ = kLongestStretch;
+  if (searched) find_cuts(threads);
+  const std::int32_t tiles = lay_tiles(concurrency(threads));
+  in_parallel(tiles, 1, threads, [&](std::int32_t t, std::int32_t, const PieceScratch<T>& task) {
+    if (!unusual_) solve_tile(s_.tiles[t], searched, task);
+  });
+  if (unusual_) return RowPath::unusual;
+  if (tiles > 1) finish_gaps(tiles, threads);
+  if (!straight_) write(row, threads);
   return path;
 }
 
-/// Looks at all samples, and clears their codes on the way.
+/// Finds out where the row's samples, values and codes are.
 template <class T>
-Extent<T> LongRow<T>::measure(const Context& threads) noexcept {
-  std::atomic<T> low{std::numeric_limits<T>::max()};
-  std::atomic<T> high{std::numeric_limits<T>::lowest()};
-  std::atomic<bool> finite{true};
-  const auto move = [](std::atomic<T>& bound, T value, auto beyond) {
-    T seen = bound.load();
-    while (beyond(value, seen) && !bound.compare_exchange_weak(seen, value)) {
-    }
-  };
-  in_parallel(n_, kBlock, threads, [&](std::int32_t first, std::int32_t last, const auto&) {
-    Extent<T> extent;
-    kernels_.measure_rows(x_ + first, 0, 1, last - first, &extent);
-    std::fill(s_.codes + first, s_.codes + last, Code::continues);
-    move(low, extent.low, std::less<>());
-    move(high, extent.high, std::greater<>());
-    if (!extent.finite) finite = false;
-  });
-  return {low, high, finite};
+void LongRow<T>::open(std::int64_t row, const Context& threads) noexcept {
+  const auto x = call_.x.row(call_.rows, row);
+  const auto y = call_.y.row(call_.rows, row);
+  const bool plain = x.dtype == kDType<T> && x.stride == 1;
+  tube_ = {.x = plain ? static_cast<const T*>(x.data) : s_.x,
+           .edge_lam = per_edge() ? s_.edge_lam : nullptr,
+           .n = n_};
+  if (!plain) stage(x, threads);
+  straight_ = y.dtype == kDType<T> && y.stride == 1;
+  y_ = straight_ ? static_cast<T*>(y.data) : s_.x;
+  words_ = call_.partition == nullptr ? nullptr : call_.partition + row * partition_words(n_);
+  unusual_ = false;
 }
 
 template <class T>
@@ -166,17 +202,64 @@ void LongRow<T>::stage(const RowSpan<const void>& row, const Context& threads) n
   });
 }
 
+/// Mostly the first samples tell what becomes of a row. That none of the others is
+/// unusual is then found on the way, unless they are overwritten there.
 template <class T>
-void LongRow<T>::take_off(T offset, const Context& threads) noexcept {
+RowPath LongRow<T>::choose(std::int64_t row, const Context& threads) noexcept {
+  LamExtent lam = {};
+  const auto path_of = [&](const Extent<T>& extent) {
+    if (is_unusual(extent)) return RowPath::unusual;
+    lam = load_lam(row, unbinding_lam(extent, n_));
+    return choose_path(extent, lam, n_);
+  };
+  Extent<T> extent = measure(0, std::min(n_, kBlock));
+  RowPath path = path_of(extent);
+  const bool settled = is_settled(path, extent, lam, n_);
+  measured_ = !settled || (straight_ && tube_.x == y_);
+  if (measured_) {
+    const Extent<T> all = measure_all(threads);
+    if (!has_usual_size(all)) return RowPath::unusual;
+    if (!settled) {
+      extent = all;
+      path = path_of(extent);
+    }
+  }
+  range_ = extent.high - extent.low;
+  offset_ = choose_offset(extent);
+  if (path == RowPath::unusual || path == RowPath::wide) return path;
+  if (offset_ != 0) take_off(offset_, threads);
+  return path;
+}
+
+template <class T>
+Extent<T> LongRow<T>::measure(std::int32_t first, std::int32_t behind) const noexcept {
+  Extent<T> extent;
+  kernels_.measure_rows(tube_.x + first, 0, 1, behind - first, &extent);
+  return extent;
+}
+
+template <class T>
+Extent<T> LongRow<T>::measure_all(const Context& threads) noexcept {
+  std::atomic<T> low{std::numeric_limits<T>::max()};
+  std::atomic<T> high{std::numeric_limits<T>::lowest()};
+  std::atomic<bool> finite{true};
+  const auto move = [](std::atomic<T>& bound, T value, auto beyond) {
+    T seen = bound.load();
+    while (beyond(value, seen) && !bound.compare_exchange_weak(seen, value)) {
+    }
+  };
   in_parallel(n_, kBlock, threads, [&](std::int32_t first, std::int32_t last, const auto&) {
-    for (std::int32_t i = first; i < last; ++i) s_.x[i] = x_[i] - offset;
+    const Extent<T> extent = measure(first, last);
+    move(low, extent.low, std::less<>());
+    move(high, extent.high, std::greater<>());
+    if (!extent.finite) finite = false;
   });
-  x_ = s_.x;
+  return {low, high, finite};
 }
 
 template <class T>
 LamExtent LongRow<T>::load_lam(std::int64_t row, T most) noexcept {
-  if (!per_edge()) return load_row_lam(call_.lam, call_.rows, row, most, lam_);
+  if (!per_edge()) return load_row_lam(call_.lam, call_.rows, row, most, tube_.lam);
   const auto edges = call_.lam.array.row(call_.rows, row);
   const LamExtent extent = load_edge_lam(edges, most, kernels_, s_.edge_lam);
   s_.edge_lam[n_ - 1] = 0;
@@ -184,132 +267,126 @@ LamExtent LongRow<T>::load_lam(std::int64_t row, T most) noexcept {
 }
 
 template <class T>
-void LongRow<T>::find_jumps(const Context& threads) noexcept {
-  const std::int32_t coupling = coupling_length();
-  const std::int32_t cuts = coupling == 0 ? 0 : find_cuts(coupling, threads);
-  const std::int32_t pieces = cuts + 1;
-  // Tasks get several shares each: pieces are not equally hard.
-  const std::int32_t share = pieces / (4 * concurrency(threads)) + 1;
-  const bool alone = concurrency(threads) == 1;
-  in_parallel(pieces, std::clamp(share, std::min(kernels_.lanes, kJobsATime), kJobsATime), threads,
+void LongRow<T>::take_off(T offset, const Context& threads) noexcept {
+  in_parallel(n_, kBlock, threads, [&](std::int32_t first, std::int32_t last, const auto&) {
+    for (std::int32_t i = first; i < last; ++i) s_.x[i] = tube_.x[i] - offset;
+  });
+  tube_.x = s_.x;
+}
+
+/// Looks for cuts, as many at a time as fill the lanes again and again.
+template <class T>
+void LongRow<T>::find_cuts(const Context& threads) noexcept {
+  const CutFinder<T> finder(tube_, kernels_);
+  plan_ = finder.plan(s_.codes, s_.tasks[0].jobs);
+  stretch_ = std::clamp(plan_.reach, kShortestStretch, kLongestStretch);
+  if (plan_.count == 0) return;
+  const std::int32_t share = divide_up(plan_.count, concurrency(threads));
+  const std::int32_t chunk = std::min(share, kJobsATime);
+  in_parallel(plan_.count, chunk, threads,
               [&](std::int32_t first, std::int32_t last, const PieceScratch<T>& task) {
-                solve_pieces(first, last, cuts, alone, task);
+                finder.find(plan_, first, last, s_.cuts,
+                            codes_for(plan_.place(first), plan_.limit(last - 1), s_.codes, task),
+                            task.jobs);
               });
 }
 
-/// How soon the two searches meet, at three places of the row; 0: not soon enough.
+/// Cuts the row into tiles; returns how many there are.
 template <class T>
-std::int32_t LongRow<T>::coupling_length() noexcept {
-  constexpr std::int32_t kProbes = 3;
-  Cut probes[kProbes];
-  for (std::int32_t i = 0; i < kProbes; ++i) {
-    probes[i] = {static_cast<std::int32_t>(std::int64_t{n_} * (i + 1) / (kProbes + 1)),
-                 Code::continues};
+std::int32_t LongRow<T>::lay_tiles(int threads) noexcept {
+  const std::int32_t pieces = pieces_a_tile(threads);
+  std::int32_t tiles = 0;
+  RowTile tile = {.first = {0, Code::plain}, .behind = {n_, Code::plain}};
+  for (std::int32_t c = pieces - 1; c < plan_.count - 1; c += pieces) {
+    if (!is_found(s_.cuts[c])) continue;
+    tile.behind = s_.cuts[c];
+    tile.last_cut = c;
+    s_.tiles[tiles++] = tile;
+    tile.first = tile.behind;
+    tile.first_cut = c + 1;
   }
-  for (std::int32_t length = kShortestCoupling; length <= n_ / 64; length *= kCouplingGrowth) {
-    look_for_cuts(probes, kProbes, length, s_.other_codes, s_.tasks[0]);
-    if (std::all_of(probes, probes + kProbes, [](Cut c) { return c.code != Code::continues; })) {
-      return length;
-    }
-  }
-  return 0;
+  tile.behind = {n_, Code::plain};
+  tile.last_cut = plan_.count;
+  s_.tiles[tiles++] = tile;
+  return tiles;
 }
 
-/// Looks for a cut behind every so many samples; returns how many there are.
 template <class T>
-std::int32_t LongRow<T>::find_cuts(std::int32_t coupling, const Context& threads) noexcept {
-  const std::int32_t piece = std::max(kShortestPiece, kCouplingsAPiece * coupling);
-  const std::int32_t wanted = n_ / piece - 1;
-  for (std::int32_t c = 0; c < wanted; ++c) s_.cuts[c] = {(c + 1) * piece, Code::continues};
-  in_parallel(wanted, kJobsATime / 2, threads,
-              [&](std::int32_t first, std::int32_t last, const PieceScratch<T>& task) {
-                for (const std::int32_t length : {coupling, kCouplingGrowth * coupling}) {
-                  look_for_cuts(s_.cuts + first, last - first, length,
-                                s_.other_codes + std::int64_t{first} * piece, task);
-                }
-              });
-  const Cut* behind =
-      std::remove_if(s_.cuts, s_.cuts + wanted, [](Cut c) { return c.code == Code::continues; });
-  return static_cast<std::int32_t>(behind - s_.cuts);
+std::int32_t LongRow<T>::pieces_a_tile(int threads) const noexcept {
+  if (plan_.count == 0) return 1;
+  const std::int64_t piece_bytes = std::int64_t{plan_.spacing} * std::int64_t{sizeof(T)};
+  const bool twice = 2 * kFullLanes * piece_bytes <= kTileBytes;
+  const std::int32_t most = twice ? 2 * kFullLanes : kFullLanes;
+  const std::int32_t rounds = divide_up(divide_up(plan_.count, most), threads);
+  return std::max(divide_up(plan_.count, rounds * threads), std::min(kFullLanes / 2, most));
 }
 
-/// Sends both searches from every cut that is not found yet, for `length` samples,
-/// and moves it to where they meet. `other_codes` has room for all those samples.
+/// Where the codes of some samples stand: with their task, or where that has no
+/// room for so many, in their own `place`.
 template <class T>
-void LongRow<T>::look_for_cuts(Cut* cuts, std::int32_t count, std::int32_t length,
-                               Code* other_codes, const PieceScratch<T>& task) noexcept {
-  LaneJobs<T> jobs = {.first = task.first,
-                      .last = task.last,
-                      .lam = task.lam,
-                      .u_start = task.u_start,
-                      .x = x_,
-                      .edge_lam = per_edge() ? s_.edge_lam : nullptr};
-  for (std::int32_t c = 0; c < count; ++c) {
-    if (cuts[c].code != Code::continues) continue;
-    task.first[jobs.count] = cuts[c].sample;
-    task.last[jobs.count] = std::min(cuts[c].sample + length, n_ - 1) - 1;
-    task.lam[jobs.count++] = lam_;
+Code* LongRow<T>::codes_for(std::int32_t first, std::int32_t behind, Code* place,
+                            const PieceScratch<T>& task) noexcept {
+  return behind - first <= kLongTile ? task.codes - first : place;
+}
+
+template <class T>
+void LongRow<T>::solve_tile(RowTile& tile, bool searched, const PieceScratch<T>& task) noexcept {
+  const std::int32_t first = tile.first.sample;
+  const std::int32_t behind = tile.behind.sample;
+  if (!measured_ && !has_usual_size(measure(first, behind))) {
+    unusual_ = true;
+    return;
   }
-  if (jobs.count == 0) return;
-  std::fill_n(task.first + jobs.count, kLaneSlack, task.first[0]);
-  std::fill_n(task.last + jobs.count, kLaneSlack, kNoJob);
-  const auto search = [&](Code start) {
-    for (std::int32_t j = 0; j < jobs.count; ++j) {
-      task.u_start[j] = dual_before(task.first[j], start);
-    }
-    FoundJumps found = {.codes = s_.codes, .handed_over = task.handed_over};
-    kernels_.find_jumps(jobs, JobEnd::open, LaneShape::long_segments, found);
-  };
-  const auto for_each_window = [&](auto use) {
-    for (std::int32_t j = 0; j < jobs.count; ++j) {
-      use(s_.codes + task.first[j], other_codes + std::int64_t{j} * length,
-          task.last[j] + 1 - task.first[j]);
-    }
-  };
-  search(Code::down);
-  for_each_window([](Code* codes, Code* other, std::int32_t n) {
-    std::copy_n(codes, n, other);
-    std::fill_n(codes, n, Code::continues);
-  });
-  search(Code::up);
-  Cut* cut = cuts;
-  for_each_window([&](Code* codes, const Code* other, std::int32_t n) {
-    while (cut->code != Code::continues) ++cut;
-    std::int32_t i = 1;
-    while (i < n && (codes[i] == Code::continues || codes[i] != other[i])) ++i;
-    if (i < n) *cut = {cut->sample + i, codes[i]};
-    ++cut;
-    std::fill_n(codes, n, Code::continues);
-  });
+  Code* const codes = codes_for(first, behind, codes_of(tile), task);
+  std::fill(codes + first, codes + behind + kReadAhead, Code::continues);
+  if (searched) find_jumps(tile, codes, task);
+  codes[first] = tile.first.code;
+  codes[behind] = tile.behind.code;
+  finish_tile(tile, codes, task);
+  if (codes != codes_of(tile)) keep_ends(tile, codes);
 }
 
-/// Piece p lies between cut p - 1 and cut p.
 template <class T>
-void LongRow<T>::solve_pieces(std::int32_t first, std::int32_t last, std::int32_t cuts, bool alone,
-                              const PieceScratch<T>& task) noexcept {
-  LaneJobs<T> jobs = {.first = task.first,
-                      .last = task.last,
-                      .lam = task.lam,
-                      .u_start = task.u_start,
-                      .u_end = task.u_end,
-                      .x = x_,
-                      .edge_lam = per_edge() ? s_.edge_lam : nullptr};
+void LongRow<T>::find_jumps(RowTile& tile, Code* codes, const PieceScratch<T>& task) noexcept {
+  const Cut* behind = std::remove_if(s_.cuts + tile.first_cut, s_.cuts + tile.last_cut,
+                                     [](Cut cut) { return !is_found(cut); });
+  tile.last_cut = static_cast<std::int32_t>(behind - s_.cuts);
+  const std::int32_t pieces = tile.last_cut - tile.first_cut + 1;
+  for (std::int32_t p = 0; p < pieces; p += kJobsATime) {
+    solve_pieces(tile, p, std::min(p + kJobsATime, pieces), codes, task);
+  }
+}
+
+/// Piece p of a tile lies between its cuts p - 1 and p.
+template <class T>
+void LongRow<T>::solve_pieces(const RowTile& tile, std::int32_t first, std::int32_t last,
+                              Code* codes, const PieceScratch<T>& task) noexcept {
+  const JobScratch<T>& scratch = task.jobs;
+  const Cut* const cuts = s_.cuts + tile.first_cut;
+  const std::int32_t count = tile.last_cut - tile.first_cut;
+  LaneJobs<T> jobs = {.first = scratch.first,
+                      .last = scratch.last,
+                      .lam = scratch.lam,
+                      .u_start = scratch.u_start,
+                      .u_end = scratch.u_end,
+                      .x = tube_.x,
+                      .edge_lam = tube_.edge_lam};
   for (std::int32_t p = first; p < last; ++p) {
-    const Cut start = p == 0 ? Cut{0, Code::plain} : s_.cuts[p - 1];
-    const std::int32_t behind = p == cuts ? n_ : s_.cuts[p].sample;
-    s_.codes[start.sample] = start.code;
-    task.first[jobs.count] = start.sample;
-    task.last[jobs.count] = behind - 1;
-    task.lam[jobs.count] = lam_;
-    task.u_start[jobs.count] = p == 0 ? T{0} : dual_before(start.sample, start.code);
-    task.u_end[jobs.count++] = p == cuts ? T{0} : dual_before(behind, s_.cuts[p].code);
+    const Cut start = p == 0 ? tile.first : cuts[p - 1];
+    const Cut behind = p == count ? tile.behind : cuts[p];
+    codes[start.sample] = start.code;
+    scratch.first[jobs.count] = start.sample;
+    scratch.last[jobs.count] = behind.sample - 1;
+    scratch.lam[jobs.count] = tube_.lam;
+    scratch.u_start[jobs.count] = dual_before(start);
+    scratch.u_end[jobs.count++] = dual_before(behind);
   }
-  FoundJumps found = {.codes = s_.codes, .handed_over = task.handed_over};
+  FoundJumps found = {.codes = codes, .handed_over = scratch.handed_over};
   const LaneShape shape = choose_shape(jobs);
-  // Lanes read, and write back codes, a little beyond their job: not beyond the
-  // row, nor where another task is at work.
-  const bool all_apart = jobs.count <= kFewJobs;
-  const std::int32_t apart = all_apart ? jobs.count : !alone || last > cuts ? 1 : 0;
+  // Lanes read a little beyond their job: not beyond the row.
+  const bool at_end = scratch.last[jobs.count - 1] == n_ - 1;
+  const bool few = jobs.count <= few_jobs(kernels_.lanes, plan_.reach);
+  const std::int32_t apart = few ? jobs.count : at_end ? 1 : 0;
   jobs.count -= apart;
   if (apart > 0) {
     LaneJobs<T> rest = jobs;
@@ -319,82 +396,141 @@ void LongRow<T>::solve_pieces(std::int32_t first, std::int32_t last, std::int32_
     kPortableTarget.kernels<T>().find_jumps(rest, JobEnd::piece, shape, found);
   }
   if (jobs.count > 0) {
-    std::fill_n(task.first + jobs.count, kLaneSlack, task.first[0]);
-    std::fill_n(task.last + jobs.count, kLaneSlack, kNoJob);
+    scratch.end_jobs(jobs.count);
     kernels_.find_jumps(jobs, JobEnd::piece, shape, found);
   }
   for (std::int32_t i = 0; i < found.handed_over_count; ++i) {
     const HandedOver rest = found.handed_over[i];
-    const Cut* end = std::upper_bound(s_.cuts, s_.cuts + cuts, rest.sample,
-                                      [](std::int32_t s, const Cut& c) { return s < c.sample; });
-    const bool at_end = end == s_.cuts + cuts;
-    pull_string(rest, at_end ? n_ : end->sample,
-                at_end ? T{0} : dual_before(end->sample, end->code));
+    const Cut* end = std::upper_bound(cuts, cuts + count, rest.sample,
+                                      [](std::int32_t s, Cut cut) { return s < cut.sample; });
+    pull_string(rest, end == cuts + count ? tile.behind : *end, codes, task.knots);
   }
 }
 
 template <class T>
-void LongRow<T>::pull_string(HandedOver rest, std::int32_t behind, T u_end) noexcept {
-  Code* codes = s_.codes + rest.sample;
-  codes[0] = rest.code;
+void LongRow<T>::pull_string(HandedOver rest, Cut behind, Code* codes, Knot* own_knots) noexcept {
+  const std::int32_t first = rest.sample;
+  const std::int32_t n = behind.sample - first;
+  Knot* const knots = n <= kLongPiece ? own_knots : s_.knots + 2 * std::int64_t{first};
+  codes[first] = rest.code;
   const auto pull = [&](const auto& lams) {
-    pull_unweighted_string(x_ + rest.sample, behind - rest.sample, lams,
-                           static_cast<double>(dual_before(rest.sample, rest.code)),
-                           static_cast<double>(u_end), s_.knots + 2 * std::int64_t{rest.sample},
-                           [&](std::int32_t k, Code code) { codes[k] = code; });
+    pull_unweighted_string(tube_.x + first, n, lams,
+                           static_cast<double>(dual_before({first, rest.code})),
+                           static_cast<double>(dual_before(behind)), knots,
+                           [&](std::int32_t k, Code code) { codes[first + k] = code; });
   };
   if (per_edge()) {
-    pull(EdgeLam<T>{s_.edge_lam + rest.sample});
+    pull(EdgeLam<T>{tube_.edge_lam + first});
   } else {
-    pull(UniformLam<T>{lam_});
+    pull(UniformLam<T>{tube_.lam});
   }
 }
 
-/// Values and partition, in stretches between jumps that no rounding made up.
+/// Values and codes of a tile, in stretches that start at clear jumps.
 template <class T>
-void LongRow<T>::finish(std::int64_t row, T offset, const Context& threads) noexcept {
-  const auto y = call_.y.row(call_.rows, row);
-  const bool straight = y.dtype == kDType<T> && y.stride == 1;
-  T* const to = straight ? static_cast<T*>(y.data) : s_.x;
-  std::int32_t count = 0;
-  s_.stretches[count++] = 0;
-  for (std::int32_t from = kStretch; from < n_; from += kStretch) {
-    const std::int32_t last = std::min(n_ - from, kStretch) + from;
-    const std::int32_t start = find_clear_jump(from, last);
-    if (start < last) s_.stretches[count++] = start;
+void LongRow<T>::finish_tile(RowTile& tile, Code* codes, const PieceScratch<T>& task) noexcept {
+  const std::int32_t behind = tile.behind.sample;
+  const bool at_end = behind == n_;
+  std::int32_t start = tile.first.sample == 0 ? 0 : RowTile::kNowhere;
+  tile.finished_from = start;
+  const auto go_on = [&](std::int32_t next) {
+    if (start == RowTile::kNowhere) {
+      tile.finished_from = next;
+    } else {
+      finish(start, next, codes, task);
+    }
+    start = next;
+  };
+  // The tile before reads, where y may be x, a little of this one.
+  const std::int32_t first = tile.first.sample + kReadAhead;
+  for (std::int32_t from = (first / stretch_ + 1) * stretch_;
+       from + (at_end ? 1 : stretch_) <= behind; from += stretch_) {
+    const std::int32_t to = std::min(from + stretch_, behind);
+    const std::int32_t next = find_clear_jump(codes, from, to);
+    if (next < to) go_on(next);
   }
-  s_.stretches[count] = n_;
-  in_parallel(count, 1, threads, [&](std::int32_t k, std::int32_t, const PieceScratch<T>& task) {
-    const std::int32_t first = s_.stretches[k];
-    const std::int32_t behind = s_.stretches[k + 1];
-    SegmentList<T> segments = task.segments;
-    kernels_.finish({.x = x_ + first,
-                     .codes = s_.codes + first,
-                     .y = to + first,
-                     .n = behind - first,
-                     .lam = lam_,
-                     .edge_lam = per_edge() ? s_.edge_lam + first : nullptr,
-                     .offset = offset,
-                     .sharp = call_.mode == Mode::sharp},
-                    segments);
+  if (at_end) go_on(n_);
+  tile.finished_to = start;
+  if (start == RowTile::kNowhere) return;
+  pack(codes, word_behind(tile.finished_from), at_end ? n_ : word_before(tile.finished_to));
+}
+
+/// Puts the ends' codes where those of the tile belong.
+template <class T>
+void LongRow<T>::keep_ends(const RowTile& tile, const Code* codes) noexcept {
+  for_each_end(tile, [&](std::int32_t first, std::int32_t behind) {
+    if (first < behind) std::copy(codes + first, codes + behind, codes_of(tile) + first);
   });
-  if (!straight) write(row, threads);
-  if (call_.partition == nullptr) return;
-  std::uint32_t* words = call_.partition + row * partition_words(n_);
-  in_parallel(n_, kBlock, threads, [&](std::int32_t first, std::int32_t last, const auto&) {
-    kernels_.pack(s_.codes + first, last - first, words + first / kCodesPerWord);
+}
+
+/// Finishes what lies between the finished parts of tiles.
+template <class T>
+void LongRow<T>::finish_gaps(std::int32_t tiles, const Context& threads) noexcept {
+  // Tile by tile, as they move towards the first.
+  for (const RowTile* tile = s_.tiles; tile != s_.tiles + tiles; ++tile) {
+    for_each_end(*tile, [&](std::int32_t first, std::int32_t behind) {
+      if (first < behind)
+        std::copy(codes_of(*tile) + first, codes_of(*tile) + behind, s_.codes + first);
+    });
+  }
+  s_.codes[n_] = Code::plain;
+  const auto for_gap = [&](std::int32_t tile, const auto& use) {
+    const std::int32_t from = s_.tiles[tile].finished_to;
+    if (from == RowTile::kNowhere) return;  // within a gap that began before
+    do {
+      ++tile;
+    } while (s_.tiles[tile].finished_from == RowTile::kNowhere);
+    use(from, s_.tiles[tile].finished_from);
+  };
+  in_parallel(tiles - 1, 1, threads, [&](std::int32_t t, std::int32_t, const auto& task) {
+    for_gap(t, [&](std::int32_t from, std::int32_t to) { finish_gap(from, to, task); });
   });
+  for (std::int32_t t = 0; t < tiles - 1; ++t) {  // two of them may share a word
+    for_gap(t, [&](std::int32_t from, std::int32_t to) {
+      pack(s_.codes, word_before(from), to == n_ ? n_ : word_behind(to));
+    });
+  }
+}
+
+template <class T>
+void LongRow<T>::finish_gap(std::int32_t start, std::int32_t behind,
+                            const PieceScratch<T>& task) noexcept {
+  const std::int32_t last = behind == n_ ? n_ : behind / stretch_ * stretch_;
+  for (std::int32_t from = (start / stretch_ + 1) * stretch_; from < last; from += stretch_) {
+    const std::int32_t to = std::min(from + stretch_, last);
+    const std::int32_t next = find_clear_jump(s_.codes, from, to);
+    if (next == to) continue;
+    finish(start, next, s_.codes, task);
+    start = next;
+  }
+  finish(start, behind, s_.codes, task);
+}
+
+template <class T>
+void LongRow<T>::finish(std::int32_t first, std::int32_t behind, Code* codes,
+                        const PieceScratch<T>& task) noexcept {
+  SegmentList<T> segments = task.segments;
+  kernels_.finish({.x = tube_.x + first,
+                   .codes = codes + first,
+                   .y = y_ + first,
+                   .n = behind - first,
+                   .lam = tube_.lam,
+                   .edge_lam = per_edge() ? tube_.edge_lam + first : nullptr,
+                   .offset = offset_,
+                   .sharp = call_.mode == Mode::sharp},
+                  segments);
 }
 
 /// The first clear jump in [from, to), or the last that is not quite; `to` where
-/// there is none.
+/// there is none. One is looked for in every so many samples of the row, whatever
+/// its tiles are.
 template <class T>
-std::int32_t LongRow<T>::find_clear_jump(std::int32_t from, std::int32_t to) const noexcept {
+std::int32_t LongRow<T>::find_clear_jump(const Code* codes, std::int32_t from,
+                                         std::int32_t to) const noexcept {
   std::int32_t found = to;
-  for (std::int32_t s = next_start(s_.codes, from, to); s < to;
-       s = next_start(s_.codes, s + 1, to)) {
+  for (std::int32_t s = next_start(codes, from, to); s < to; s = next_start(codes, s + 1, to)) {
     found = s;
-    if (is_clear_jump(s)) break;
+    if (is_clear_jump(codes, s)) break;
   }
   return found;
 }
@@ -402,17 +538,23 @@ std::int32_t LongRow<T>::find_clear_jump(std::int32_t from, std::int32_t to) con
 /// Whether the segments on both sides of a start differ by more than rounding, in
 /// the direction that it says.
 template <class T>
-bool LongRow<T>::is_clear_jump(std::int32_t sample) const noexcept {
+bool LongRow<T>::is_clear_jump(const Code* codes, std::int32_t sample) const noexcept {
   const auto value = [&](std::int32_t first, std::int32_t behind) {
-    double sum = 0;
-    for (std::int32_t i = first; i < behind; ++i) sum += static_cast<double>(x_[i]);
-    if (first > 0) sum += static_cast<double>(dual_before(first, s_.codes[first]));
-    if (behind < n_) sum -= static_cast<double>(dual_before(behind, s_.codes[behind]));
-    return sum / (behind - first);
+    const T left = dual_before({first, codes[first]});
+    const T right = dual_before({behind, codes[behind]});
+    const double sum = sum_of(tube_.x + first, behind - first);
+    return (sum + (static_cast<double>(left) - static_cast<double>(right))) / (behind - first);
   };
-  const double left = value(last_start_before(s_.codes, sample), sample);
-  const double right = value(sample, next_start(s_.codes, sample + 1, n_));
-  return (right - left) * jump_sign(s_.codes[sample]) > static_cast<double>(kRounding<T> * range_);
+  const double left = value(last_start_before(codes, sample), sample);
+  const double right = value(sample, next_start(codes, sample + 1, n_));
+  return (right - left) * jump_sign(codes[sample]) > static_cast<double>(kRounding<T> * range_);
+}
+
+/// Packs the codes of [first, behind), which are whole words, or end with the row.
+template <class T>
+void LongRow<T>::pack(const Code* codes, std::int32_t first, std::int32_t behind) noexcept {
+  if (words_ == nullptr || first >= behind) return;
+  kernels_.pack(codes + first, behind - first, words_ + first / kCodesPerWord);
 }
 
 template <class T>

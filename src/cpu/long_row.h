@@ -1,20 +1,20 @@
 // One long row: cut into pieces that are solved side by side in vector lanes and
-// by threads.
+// by threads (row_cuts.h says where).
 //
-// Behind a jump the direct method starts anew: all that it knows is the sample
-// and the sign. So two searches that start at one sample with the dual variable at
-// its two ends, and find a jump at the same place with the same sign, have become
-// one; and as the true dual variable lies between those ends, the true search
-// finds that jump too. Such places cut the row into pieces. Where the two do not
-// meet soon there is no cut; a row without any is solved in one piece.
+// A task takes a tile of neighbouring pieces from their samples to their values and
+// packed codes while it is in the cache. What lies between two tiles, from the last
+// jump before which one is finished to the first behind which the other is, is
+// finished when both are.
 //
-// Where the cuts are depends on the row alone, not on threads or lanes.
+// The result depends on the row alone, not on threads or lanes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "backend.h"
 #include "cpu/bounded_lam.h"
+#include "cpu/row_cuts.h"
 #include "cpu/row_path.h"
 #include "cpu/scratch.h"
 #include "cpu/targets.h"
@@ -25,22 +25,28 @@ namespace tautline::detail {
 /// Rows longer than this have pieces enough to fill the lanes.
 inline constexpr std::int32_t kLongRow = 65535;
 
-/// A place to cut a row: the first sample behind a jump of `code`; `continues`
-/// while none has been found from `sample` on.
-struct Cut {
-  std::int32_t sample;
-  Code code;
+/// Codes of neighbouring tiles stand so far apart, as lanes write back what they
+/// read a little beyond their job.
+inline constexpr std::int32_t kTileGap = 64;
+
+/// Neighbouring pieces, between two cuts or ends of the row.
+struct RowTile {
+  static constexpr std::int32_t kNowhere = -1;
+
+  Cut first;
+  Cut behind;
+  std::int32_t first_cut = 0;  // of those within
+  std::int32_t last_cut = 0;
+  std::int32_t finished_from = kNowhere;  // between two jumps, or ends of the row
+  std::int32_t finished_to = kNowhere;
 };
 
 /// What a task needs for itself.
 template <class T>
 struct PieceScratch {
-  std::int32_t* first = nullptr;  // by job
-  std::int32_t* last = nullptr;
-  T* lam = nullptr;
-  T* u_start = nullptr;
-  T* u_end = nullptr;
-  HandedOver* handed_over = nullptr;
+  JobScratch<T> jobs;
+  Code* codes = nullptr;  // of a tile, unless that is too long
+  Knot* knots = nullptr;  // of a piece, likewise
   SegmentList<T> segments;
 };
 
@@ -53,10 +59,9 @@ struct LongRowScratch {
   T* x = nullptr;  // where the row is not plain; and then y, where that is not
   T* edge_lam = nullptr;
   Code* codes = nullptr;
-  Knot* knots = nullptr;        // 2 a sample: a piece uses those of its samples
-  Code* other_codes = nullptr;  // in the place of the knots: those of the first search
+  Knot* knots = nullptr;  // 2 a sample: a long piece uses those of its samples
   Cut* cuts = nullptr;
-  std::int32_t* stretches = nullptr;
+  RowTile* tiles = nullptr;
   PieceScratch<T>* tasks = nullptr;
 
  private:
@@ -80,41 +85,59 @@ class LongRow {
   void in_parallel(std::int64_t all, std::int64_t chunk, const Context& threads,
                    const Use& use) noexcept;
 
-  [[nodiscard]] Extent<T> measure(const Context& threads) noexcept;
+  void open(std::int64_t row, const Context& threads) noexcept;
   void stage(const RowSpan<const void>& row, const Context& threads) noexcept;
-  void take_off(T offset, const Context& threads) noexcept;
+  [[nodiscard]] RowPath choose(std::int64_t row, const Context& threads) noexcept;
+  [[nodiscard]] Extent<T> measure(std::int32_t first, std::int32_t behind) const noexcept;
+  [[nodiscard]] Extent<T> measure_all(const Context& threads) noexcept;
   [[nodiscard]] LamExtent load_lam(std::int64_t row, T most) noexcept;
+  void take_off(T offset, const Context& threads) noexcept;
 
-  void find_jumps(const Context& threads) noexcept;
-  [[nodiscard]] std::int32_t coupling_length() noexcept;
-  [[nodiscard]] std::int32_t find_cuts(std::int32_t coupling, const Context& threads) noexcept;
-  void look_for_cuts(Cut* cuts, std::int32_t count, std::int32_t length, Code* other_codes,
-                     const PieceScratch<T>& task) noexcept;
-  void solve_pieces(std::int32_t first, std::int32_t last, std::int32_t cuts, bool alone,
+  void find_cuts(const Context& threads) noexcept;
+  [[nodiscard]] std::int32_t lay_tiles(int threads) noexcept;
+  [[nodiscard]] std::int32_t pieces_a_tile(int threads) const noexcept;
+  [[nodiscard]] static Code* codes_for(std::int32_t first, std::int32_t behind, Code* place,
+                                       const PieceScratch<T>& task) noexcept;
+  void solve_tile(RowTile& tile, bool searched, const PieceScratch<T>& task) noexcept;
+  void find_jumps(RowTile& tile, Code* codes, const PieceScratch<T>& task) noexcept;
+  void solve_pieces(const RowTile& tile, std::int32_t first, std::int32_t last, Code* codes,
                     const PieceScratch<T>& task) noexcept;
-  void pull_string(HandedOver rest, std::int32_t behind, T u_end) noexcept;
+  void pull_string(HandedOver rest, Cut behind, Code* codes, Knot* own_knots) noexcept;
 
-  void finish(std::int64_t row, T offset, const Context& threads) noexcept;
-  [[nodiscard]] std::int32_t find_clear_jump(std::int32_t from, std::int32_t to) const noexcept;
-  [[nodiscard]] bool is_clear_jump(std::int32_t sample) const noexcept;
+  void finish_tile(RowTile& tile, Code* codes, const PieceScratch<T>& task) noexcept;
+  void keep_ends(const RowTile& tile, const Code* codes) noexcept;
+  void finish_gaps(std::int32_t tiles, const Context& threads) noexcept;
+  void finish_gap(std::int32_t start, std::int32_t behind, const PieceScratch<T>& task) noexcept;
+  void finish(std::int32_t first, std::int32_t behind, Code* codes,
+              const PieceScratch<T>& task) noexcept;
+  [[nodiscard]] std::int32_t find_clear_jump(const Code* codes, std::int32_t from,
+                                             std::int32_t to) const noexcept;
+  [[nodiscard]] bool is_clear_jump(const Code* codes, std::int32_t sample) const noexcept;
+  void pack(const Code* codes, std::int32_t first, std::int32_t behind) noexcept;
   void write(std::int64_t row, const Context& threads) noexcept;
 
   [[nodiscard]] bool per_edge() const noexcept { return is_per_edge(call_.lam); }
-  [[nodiscard]] T lam_behind(std::int32_t sample) const noexcept {
-    return per_edge() ? s_.edge_lam[sample] : lam_;
+  [[nodiscard]] T dual_before(Cut cut) const noexcept {
+    return cut.code == Code::plain ? T{0} : tube_.dual_before(cut.sample, cut.code);
   }
-  /// The dual variable between a sample and the one before it, where a jump is.
-  [[nodiscard]] T dual_before(std::int32_t sample, Code code) const noexcept {
-    return static_cast<T>(-jump_sign(code)) * lam_behind(sample - 1);
+  [[nodiscard]] Code* codes_of(const RowTile& tile) const noexcept {
+    return s_.codes + (&tile - s_.tiles) * kTileGap;
   }
 
   const Forward1d& call_;
   const VectorKernels<T>& kernels_;
   const LongRowScratch<T>& s_;
   std::int32_t n_;
-  const T* x_ = nullptr;  // the row itself, or s_.x
-  T lam_ = 0;
-  T range_ = 0;
+  RowTube<T> tube_;  // of the row itself, or of s_.x
+  CutPlan plan_;
+  std::int32_t stretch_ = 0;  // in which a clear jump is looked for
+  T* y_ = nullptr;            // the row's own, or s_.x
+  std::uint32_t* words_ = nullptr;
+  T range_ = 0;   // of the samples looked at first
+  T offset_ = 0;  // what was taken off them
+  bool straight_ = false;
+  bool measured_ = false;  // else tiles look at their samples first
+  std::atomic<bool> unusual_{false};
 };
 
 }  // namespace tautline::detail

@@ -1,6 +1,10 @@
 // Runs the rows of a batch as tasks on the caller's executor.
 #pragma once
 
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -34,6 +38,19 @@ struct Sharing {
   int tasks = 1;
 };
 
+/// Asks for large pages: getting memory page by page takes longer than a pass over
+/// it, and a large block is new in every call. Nothing depends on the answer.
+inline void prefer_large_pages([[maybe_unused]] std::byte* block,
+                               [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef MADV_HUGEPAGE
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kLargeBlock = std::size_t{32} << 20;  // allocators keep smaller ones
+  if (bytes < kLargeBlock) return;
+  const std::size_t before_page = kPage - reinterpret_cast<std::uintptr_t>(block) % kPage;
+  madvise(block + before_page, (bytes - before_page) / kPage * kPage, MADV_HUGEPAGE);
+#endif
+}
+
 /// Scratch memory of a call: the caller's workspace, or its own.
 class CallMemory {
  public:
@@ -43,7 +60,9 @@ class CallMemory {
       owned_.reset(static_cast<std::byte*>(
           ::operator new[](bytes, std::align_val_t{Scratch::kAlignment}, std::nothrow)));
       block_ = owned_.get();
-      if (block_ == nullptr) {
+      if (block_ != nullptr) {
+        prefer_large_pages(block_, bytes);
+      } else {
         status_ = {.code = StatusCode::out_of_memory,
                    .argument = "workspace",
                    .given = static_cast<double>(bytes)};

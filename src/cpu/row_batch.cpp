@@ -10,10 +10,12 @@
 namespace tautline::detail {
 namespace {
 
-/// Tiles hold this many samples, rows enough to keep all lanes busy to the end,
-/// and not more than there are for each task.
+/// Tiles hold this many samples; or, so that all lanes are busy to the end, so many
+/// rows, as long as they do not need too much memory; but a row for each lane.
 constexpr std::int64_t kTileSamples = 32768;
-constexpr std::int64_t kFewestRows = 128;
+constexpr std::int64_t kManyRows = 128;
+constexpr std::int64_t kManySamples = 1 << 20;
+constexpr std::int64_t kFewestRows = 32;
 
 /// Samples that are finished together while they are in the first-level cache.
 constexpr std::int32_t kStretch = 4096;
@@ -40,8 +42,9 @@ T finite_lam(const RowLam& lam) noexcept {
 TileLayout::TileLayout(const Rows& batch, int tasks) noexcept
     : n(batch.n), pitch((batch.n + kPitchUnit - 1) / kPitchUnit * kPitchUnit) {
   const std::int64_t share = (batch.count + tasks - 1) / tasks;
-  rows = static_cast<std::int32_t>(
-      std::min(share, std::max(kTileSamples / std::max(n, 1), kFewestRows)));
+  const std::int64_t length = std::max(n, 1);
+  const std::int64_t many = std::clamp(kManySamples / length, kFewestRows, kManyRows);
+  rows = static_cast<std::int32_t>(std::min(share, std::max(kTileSamples / length, many)));
   rows = std::max(rows, 1);
   if (pitch % kUnluckyPitch == 0) pitch += kPitchUnit;
   // Rows that are not short can go straight to y, one by one, over the gaps.

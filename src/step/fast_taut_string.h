@@ -178,6 +178,7 @@ class KnotString {
         sides_{lams},
         border_(border),
         count_(count),
+        scratch_{scratch, scratch + n},
         lower_{scratch, scratch + 1, 0, 0},
         upper_{scratch + n, scratch + n + 1, 0, 0} {
     *lower_.first = {sides_.template middle<-1>() - u_start, 0};
@@ -216,6 +217,9 @@ class KnotString {
   /// 9004 with bench.cpp; 4 to 12 differ little.
   static constexpr std::ptrdiff_t kLongChain = 8;
   static constexpr std::ptrdiff_t kLongestStretch = 64;
+  /// So many knots behind, and so many times its length, a chain is moved: rarely.
+  static constexpr std::ptrdiff_t kFarBehind = 1024;
+  static constexpr std::ptrdiff_t kFarAChain = 4;
 
   template <int kSide>
   [[nodiscard]] constexpr KnotChain<kSide>& chain() noexcept {
@@ -306,6 +310,7 @@ class KnotString {
     open = fix_along(open, newest<-kSide>());
     while (other_single && !open.single() && i < stop_) {
       if (open.pieces() > kLongChain && i >= next_stretch_) {
+        open = slide_back(open);
         const Stretch stretch = scan_stretch(open, sum, i);
         if (stretch.end > i) {
           open = join_stretch(open, stretch, stretch.end - i);
@@ -389,6 +394,22 @@ class KnotString {
     if (to.single()) to.aim(*to.first, newest);
     count_(to.add(newest, added, added.height - newest.height));
     count_(1);
+  }
+
+  /// Moves an open chain that has left many knots behind back to the start of its
+  /// scratch, so that a chain along a slope stays in the cache.
+  template <int kSide>
+  constexpr KnotChain<kSide> slide_back(KnotChain<kSide> open) noexcept {
+    Knot* const start = scratch_[kSide < 0 ? 0 : 1];
+    const std::ptrdiff_t behind = open.first - start;
+    const std::ptrdiff_t pieces = open.pieces();
+    if (behind < kFarBehind || behind < kFarAChain * pieces) return open;
+    set_open_chain(open);
+    for (std::ptrdiff_t i = 0; i < pieces; ++i) start[i] = open.first[i];
+    open.first = start;
+    open.past = start + pieces;
+    chain<kSide>() = open;
+    return open;
   }
 
   /// Samples to be taken at once: from the next one up to `end`, which sum to
@@ -485,6 +506,7 @@ class KnotString {
   TubeSides<Lams> sides_;
   Border& border_;
   Count& count_;
+  Knot* scratch_[2];  // of lower and upper
   KnotChain<-1> lower_;
   KnotChain<+1> upper_;
   double sum_ = 0;         // of the samples taken, less the first one each

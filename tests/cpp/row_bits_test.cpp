@@ -262,6 +262,50 @@ TEST_P(RowBits, AreTheSameUnderOneLam) {
   }
 }
 
+/// Rows so long that they are cut into pieces: where they can be cut everywhere, in
+/// parts, or nowhere, and where what becomes of them is not settled at their start.
+std::vector<RowOfAKind> long_rows(Random& random, int n) {
+  std::vector<RowOfAKind> rows = mixed_rows(random, n);
+  rows.resize(rows.size() / 2);
+  const auto normal = [&] { return std::normal_distribution<double>()(random); };
+  const auto add = [&](const char* kind, double lam, auto sample) {
+    std::vector<double> x(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = sample(i);
+    rows.push_back({kind, std::move(x), lam});
+  };
+  add("very long segments", 30, [&](int) { return normal(); });
+  add("noise, then a slope", 1, [&](int i) { return normal() + std::max(0, i - n / 2); });
+  add("noise around a plateau", 2, [&](int i) { return i / (n / 4) == 2 ? 0.5 : normal(); });
+  add("zeros, then noise", 1, [&](int i) { return i < 70'000 ? 0 : normal(); });
+  add("one side, then both", 1, [&](int i) { return normal() + (i < 70'000 ? 50 : -50); });
+  add("NaN at the end", 1, [&](int i) { return i == n - 1 ? std::nan("") : normal(); });
+  return rows;
+}
+
+TEST_P(RowBits, OfLongRowsAreTheSameForAnyThreadsAndLayouts) {
+  constexpr std::array kThreads = {1, 2, 3, 8};
+  std::size_t trial = 0;
+  for (const int n : {65'536, 160'003}) {
+    Random random(base_seed() + static_cast<std::uint64_t>(n));
+    const std::vector<RowOfAKind> pool = long_rows(random, n);
+    for (const LamForm lam : {LamForm::rows, LamForm::edges}) {
+      Setting setting = {.dtype = GetParam(), .lam = lam};
+      const std::vector<Bits> alone = each_alone(pool, setting);
+      for (const std::size_t count : {1, 2, 1, 3}) {
+        setting.layout = static_cast<Layout>(trial % 4);
+        setting.threads = kThreads[trial % kThreads.size()];
+        setting.workspace = trial % 2 == 0;
+        setting.in_place = trial / 2 % 2 == 0;
+        ++trial;
+        for (std::size_t r = 0; r < pool.size(); r += 2 * count) {
+          expect_bits_in_a_batch(pool, alone, count, setting, random);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 /// Rows of one kind: the shape of the search is chosen by the rows of a tile.
 TEST_P(RowBits, AreTheSameAmongNeighboursOfAnotherKind) {
   for (const int n : {32, 100, 224, 1000}) {
