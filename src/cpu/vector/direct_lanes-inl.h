@@ -56,7 +56,7 @@ class DirectLanes {
 
   /// Codes are written where a lane starts a segment: at once, whether it does or
   /// not, or, where that would be many lanes for few codes, by way of notes.
-  static constexpr bool kNoted = kLanes == 16 && !Shape::kInStep;
+  static constexpr bool kNoted = sizeof(T) == 4 && kLanes >= 8 && !Shape::kInStep;
   static constexpr std::size_t kNotes = 1024;
   static constexpr int kCodeShift = 30;  // in a note, above the sample
 
@@ -320,8 +320,9 @@ class DirectLanes {
     if (HWY_UNLIKELY(!hn::AllFalse(di, exhausted))) hand_over(next_first, exhausted, up);
     if constexpr (kNoted) {
       const VI code = hn::ShiftLeft<kCodeShift>(code_of(up));
-      hn::StoreU(hn::Compress(hn::Or(next_first, code), jumped), di, notes_ + noted_);
-      noted_ += hn::CountTrue(di, jumped);
+      const std::uint32_t bits = mask_bits(di, jumped);
+      hn::StoreU(compress_lanes(di, hn::Or(next_first, code), bits), di, notes_ + noted_);
+      noted_ += static_cast<std::size_t>(std::popcount(bits));
     } else {
       g.code = hn::IfThenElse(jumped, code_of(up), g.code);
     }
@@ -380,7 +381,7 @@ class DirectLanes {
   }
 
   HWY_INLINE void write_notes() noexcept {
-    for (std::size_t i = 0; i < noted_; ++i) {
+    TAUTLINE_UNROLL for (std::size_t i = 0; i < noted_; ++i) {
       const auto note = static_cast<std::uint32_t>(notes_[i]);
       found_.codes[note & ((1U << kCodeShift) - 1)] = static_cast<Code>(note >> kCodeShift);
     }
