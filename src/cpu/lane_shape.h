@@ -2,30 +2,52 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "cpu/vector/vector_kernels.h"
 
 namespace tautline::detail {
 
-/// A step of more than 2 lam is as good as a jump: counts them in a few jobs.
+/// How many samples of a job are looked at in one place.
+inline constexpr std::int32_t kShapeWindow = 32;
+
+/// Jumps in samples first .. first + n - 1 of a job, found one by one.
+template <class T>
+[[nodiscard]] std::int32_t count_jumps(const LaneJobs<T>& jobs, std::int32_t job,
+                                       std::int64_t first, std::int32_t n) noexcept {
+  Code codes[kShapeWindow] = {};
+  const bool by_edge = jobs.edge_lam != nullptr;
+  find_jumps_directly<JobEnd::open, T>({.x = jobs.x + first,
+                                        .edge_lam = by_edge ? jobs.edge_lam + first : nullptr,
+                                        .first = 0,
+                                        .last = n - 1,
+                                        .lam = jobs.lam[job],
+                                        .u_start = 0,
+                                        .u_end = 0},
+                                       codes);
+  return n - static_cast<std::int32_t>(std::count(codes, codes + n, Code::continues));
+}
+
+/// By how many samples start a segment, in a few jobs here and there.
 template <class T>
 [[nodiscard]] LaneShape choose_shape(const LaneJobs<T>& jobs) noexcept {
-  constexpr std::int32_t kSampledJobs = 8;
-  constexpr std::int32_t kSampledSteps = 63;
-  std::int32_t large = 0;
-  std::int32_t all = 0;
-  for (std::int32_t j = 0; j < jobs.count; j += (jobs.count + kSampledJobs - 1) / kSampledJobs) {
-    const std::int32_t first = jobs.first[j];
-    const std::int32_t last = std::min(first + kSampledSteps, jobs.last[j]);
-    for (std::int32_t i = first; i < last; ++i) {
-      const T lam = jobs.edge_lam == nullptr ? jobs.lam[j] : jobs.edge_lam[i];
-      large += std::abs(jobs.x[i + 1] - jobs.x[i]) > 2 * lam ? 1 : 0;
-      ++all;
-    }
+  constexpr std::int32_t kSampledJobs = 4;
+  // For fewer samples a look at one more job takes longer than it can save.
+  constexpr std::int64_t kWorthALook = 2048;
+  const std::int64_t samples = std::int64_t{jobs.count} * (jobs.last[0] - jobs.first[0] + 1);
+  const std::int64_t looks = std::clamp<std::int64_t>(samples / kWorthALook, 1, kSampledJobs);
+  std::int32_t jumps = 0;
+  std::int32_t seen = 0;
+  for (std::int64_t i = 0; i < looks; ++i) {
+    const auto job = static_cast<std::int32_t>(jobs.count * i / looks);
+    const std::int32_t length = jobs.last[job] - jobs.first[job] + 1;
+    const std::int32_t n = std::min(length, kShapeWindow);
+    jumps += count_jumps(jobs, job, jobs.first[job] + (length - n) * i / looks, n);
+    seen += n;
   }
-  return 2 * large > all ? LaneShape::short_segments : LaneShape::long_segments;
+  if (10 * jumps > 6 * seen) return LaneShape::single_samples;
+  if (10 * jumps > 3 * seen) return LaneShape::short_segments;
+  return jumps > 0 ? LaneShape::medium_segments : LaneShape::long_segments;
 }
 
 }  // namespace tautline::detail

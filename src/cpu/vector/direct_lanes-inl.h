@@ -1,10 +1,10 @@
 // The direct method (step/direct.h) on one job a lane. Per-target; see
 // vector/targets.h.
 //
-// A lane takes kSteps samples at a time, then stops to look: where it found a
-// jump it goes back to behind the last touch, where its job is done or used up
-// its credit it takes the next one. None of this branches. kGroups vectors are
-// worked on at the same time, as each waits for its own last result.
+// A lane takes kSteps samples at a time, a round, then stops to look: where it
+// found a jump it goes back to behind the last touch, where its job is done or
+// used up its credit it takes the next one. None of this branches. kGroups
+// vectors are worked on at the same time, as each waits for its own last result.
 #if defined(TAUTLINE_DIRECT_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTLINE_DIRECT_LANES_INL_H_
 #undef TAUTLINE_DIRECT_LANES_INL_H_
@@ -50,11 +50,19 @@ class DirectLanes {
   static constexpr int kSteps = Shape::kSteps;
   static constexpr int kGroups = Shape::kGroups;
 
+  /// How many samples of a lane are loaded together: more than these would not
+  /// stay in registers.
+  static constexpr int kLoad = 4;
+
   /// Codes are written where a lane starts a segment: at once, whether it does or
   /// not, or, where that would be many lanes for few codes, by way of notes.
-  static constexpr bool kNoted = kLanes == 16 && !Shape::kInStep;
+  static constexpr bool kNoted = sizeof(T) == 4 && kLanes >= 8 && !Shape::kInStep;
   static constexpr std::size_t kNotes = 1024;
   static constexpr int kCodeShift = 30;  // in a note, above the sample
+
+  /// Whether rounds in which no job ends have code of their own. It is shorter by
+  /// an eighth, which only the widest vectors gain by.
+  static constexpr bool kEndsApart = kLanes * sizeof(T) == 64 && !Shape::kInStep;
 
   struct Group {
     V u_min, u_max, v_min, v_max;
@@ -66,9 +74,32 @@ class DirectLanes {
     VI k_min, k_max;  // where it last touched
     VI last;
     VI credit;
-    MI alive;
+    M alive;
+    M fresh;               // those at the start of a segment
+    M min_here, max_here;  // in step: those that touched at the last sample taken
     V u_end;
     V lam_min, lam_max;  // kEdges: lam where it last touched
+  };
+
+  /// What a group needs from one stop to the next only.
+  struct Round {
+    M going;
+    M up;      // those that jumped up
+    VI ahead;  // samples up to the last
+    VI k0;     // as it was
+    VI codes;  // of the samples taken, a byte each
+    V length;  // of the segment, for lanes that go on
+  };
+
+  /// The sample before the first of a round, of each lane: not part of it, as it must
+  /// be in memory and the rest in registers.
+  struct Places {
+    HWY_ALIGN TI of[kLanes];
+  };
+
+  /// Between them the dual variable must stay behind a sample.
+  struct Bounds {
+    V high, low;
   };
 
  public:
@@ -78,9 +109,9 @@ class DirectLanes {
     Group g[kGroups];
     TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) start(g[q]);
     for (;;) {
-      MI any = g[0].alive;
+      M any = g[0].alive;
       TAUTLINE_UNROLL for (int q = 1; q < kGroups; ++q) any = hn::Or(any, g[q].alive);
-      if (hn::AllFalse(di, any)) break;
+      if (hn::AllFalse(d, any)) break;
       advance(g);
       if (kNoted && noted_ > kNotes - kGroups * kLanes * 2) write_notes();
     }
@@ -92,9 +123,10 @@ class DirectLanes {
     g.u_min = g.u_max = g.v_min = g.v_max = hn::Zero(d);
     g.lam = g.u_start = g.u_end = g.lam_min = g.lam_max = hn::Zero(d);
     g.k = g.k0 = g.k_min = g.k_max = g.last = g.credit = g.code = hn::Zero(di);
-    g.alive = hn::MaskFromVec(hn::Set(di, TI{-1}));
-    take_jobs(g, g.alive);
-    g.k_min = g.k_max = g.k0;
+    g.min_here = g.max_here = hn::MaskFromVec(hn::Zero(d));
+    g.alive = hn::RebindMask(d, hn::MaskFromVec(hn::Set(di, TI{-1})));
+    take_jobs(g, hn::RebindMask(di, g.alive));
+    g.fresh = g.alive;
   }
 
   /// Gives the next jobs to the lanes of `wanted`, lane by lane.
@@ -122,182 +154,198 @@ class DirectLanes {
     g.code = hn::IfThenZeroElse(wanted, g.code);
     g.credit = hn::IfThenElse(wanted, hn::Add(hn::Sub(last, first), one), g.credit);
     const MI none_left = hn::And(wanted, hn::Lt(last, hn::Zero(di)));
-    g.alive = hn::AndNot(none_left, g.alive);
+    g.alive = hn::AndNot(hn::RebindMask(d, none_left), g.alive);
     next_ = std::min(next_ + static_cast<std::int32_t>(hn::CountTrue(di, wanted)), jobs_.count);
   }
 
   HWY_INLINE void advance(Group (&g)[kGroups]) noexcept {
-    const VI one = hn::Set(di, TI{1});
-    const V one_value = hn::Set(d, T{1});
-    V x[kGroups][kSteps];
-    V edge[kGroups][kEdges ? kSteps : 1];
-    V length[kGroups];
-    HWY_ALIGN TI from[kGroups][kLanes];
-    VI codes[kGroups];  // of the samples taken, a byte each
-    VI ahead[kGroups];  // samples up to the last
-    VI at[kGroups];     // the sample a lane is at; stays where the lane stops
-    M going[kGroups], fresh[kGroups], down[kGroups], up[kGroups];
-    M min_here[kGroups], max_here[kGroups];  // touched at the sample before
+    Places from[kGroups];
+    Round r[kGroups];
     TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
-      hn::Store(g[q].k, di, from[q]);
-      launder(from[q]);
-      load_transposed<kSteps>(d, jobs_.x + 1, from[q], x[q]);
-      if constexpr (kEdges) load_transposed<kSteps>(d, jobs_.edge_lam + 1, from[q], edge[q]);
-      ahead[q] = hn::Sub(g[q].last, g[q].k);
-      length[q] = hn::ConvertTo(d, hn::Add(hn::Sub(g[q].k, g[q].k0), one));
-      going[q] = hn::RebindMask(d, g[q].alive);
-      fresh[q] = hn::RebindMask(d, hn::And(g[q].alive, hn::Lt(g[q].k, g[q].k0)));
-      down[q] = up[q] = hn::MaskFromVec(hn::Zero(d));
-      codes[q] = hn::IfThenElseZero(hn::Lt(g[q].k, g[q].k0), g[q].code);
-      at[q] = g[q].k;
-      if constexpr (Shape::kInStep) {
-        min_here[q] = hn::RebindMask(d, hn::Eq(g[q].k_min, g[q].k));
-        max_here[q] = hn::RebindMask(d, hn::Eq(g[q].k_max, g[q].k));
-      }
+      hn::Store(g[q].k, di, from[q].of);
+      launder(from[q].of);
+      r[q] = begin(g[q]);
     }
-    TAUTLINE_UNROLL for (int j = 0; j < kSteps; ++j) {
-      TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
-        Group& s = g[q];
-        const V xj = x[q][j];
-        const MI going_index = hn::RebindMask(di, going[q]);
-        at[q] = hn::IfThenElse(going_index, hn::Add(at[q], one), at[q]);
-        const M last = hn::RebindMask(d, hn::Eq(ahead[q], hn::Set(di, static_cast<TI>(j + 1))));
-        V high, low;
-        if constexpr (kEdges) {
-          high = edge[q][j];
-          low = hn::Neg(high);
-          if constexpr (kEnd == JobEnd::piece) {
-            high = hn::IfThenElse(last, s.u_end, high);
-            low = hn::IfThenElse(last, s.u_end, low);
-          }
-        } else if constexpr (kEnd == JobEnd::row) {
-          high = hn::IfThenZeroElse(last, s.lam);
-          low = hn::Neg(high);
-        } else if constexpr (kEnd == JobEnd::piece) {
-          high = hn::IfThenElse(last, s.u_end, s.lam);
-          low = hn::IfThenElse(last, s.u_end, hn::Neg(s.lam));
-        } else {
-          high = s.lam;
-          low = hn::Neg(high);
-        }
-        const V a = hn::Add(s.u_min, hn::Sub(xj, s.v_min));
-        const V b = hn::Add(s.u_max, hn::Sub(xj, s.v_max));
-        length[q] = hn::Add(length[q], one_value);
-        const V share = hn::Div(one_value, length[q]);
-
-        // What a stopped lane computes from here on is not used, so only what
-        // it remembers is masked.
-        M inside = j == 0 ? hn::AndNot(fresh[q], going[q]) : going[q];
-        M falls = Within<D>{inside}.lt(a, low);
-        inside = hn::AndNot(falls, inside);
-        M rises = Within<D>{inside}.gt(b, high);
-        inside = hn::AndNot(rises, inside);
-        M restarts;
-        if constexpr (Shape::kInStep) {
-          const M falls_here = hn::And(falls, min_here[q]);
-          const M rises_here = hn::And(rises, max_here[q]);
-          restarts = hn::Or(falls_here, rises_here);
-          falls = hn::AndNot(falls_here, falls);
-          rises = hn::AndNot(rises_here, rises);
-          const MI restarts_index = hn::RebindMask(di, restarts);
-          codes[q] = or_where(hn::RebindMask(di, falls_here), Code::down, j, codes[q]);
-          codes[q] = or_where(hn::RebindMask(di, rises_here), Code::up, j, codes[q]);
-          if constexpr (kEdges) {
-            s.u_start = hn::IfThenElse(falls_here, s.lam_min, s.u_start);
-            s.u_start = hn::IfThenElse(rises_here, hn::Neg(s.lam_max), s.u_start);
-          } else {
-            s.u_start = hn::IfThenElse(falls_here, s.lam, s.u_start);
-            s.u_start = hn::IfThenElse(rises_here, hn::Neg(s.lam), s.u_start);
-          }
-          // These samples were read once: they cost no credit.
-          s.credit = hn::IfThenElse(
-              restarts_index, hn::Add(s.credit, hn::ShiftLeft<kCreditShift>(hn::Sub(at[q], s.k0))),
-              s.credit);
-          s.credit = hn::IfThenElse(restarts_index, hn::Sub(s.credit, one), s.credit);
-          s.k0 = hn::IfThenElse(restarts_index, at[q], s.k0);
-          length[q] = hn::IfThenElse(restarts, one_value, length[q]);
-        }
-        down[q] = hn::Or(down[q], falls);
-        up[q] = hn::Or(up[q], rises);
-        M touches_min = Within<D>{inside}.ge(a, high);
-        M touches_max = Within<D>{inside}.le(b, low);
-        s.u_min = hn::Min(a, high);
-        s.u_max = hn::Max(b, low);
-        s.v_min = hn::Add(s.v_min, hn::Mul(hn::Sub(a, s.u_min), share));
-        s.v_max = hn::Add(s.v_max, hn::Mul(hn::Sub(b, s.u_max), share));
-        if (Shape::kInStep || j == 0) {
-          M starts = j == 0 ? fresh[q] : hn::MaskFromVec(hn::Zero(d));
-          if constexpr (Shape::kInStep) starts = j == 0 ? hn::Or(fresh[q], restarts) : restarts;
-          s.v_min = hn::IfThenElse(starts, hn::Add(xj, hn::Sub(s.u_start, high)), s.v_min);
-          s.v_max = hn::IfThenElse(starts, hn::Add(xj, hn::Sub(s.u_start, low)), s.v_max);
-          s.u_min = hn::IfThenElse(starts, high, s.u_min);
-          s.u_max = hn::IfThenElse(starts, low, s.u_max);
-          inside = hn::Or(inside, starts);
-          if constexpr (Shape::kInStep || kEdges) {
-            touches_min = hn::Or(touches_min, starts);
-            touches_max = hn::Or(touches_max, starts);
-          }
-        }
-        const MI min_index = hn::RebindMask(di, touches_min);
-        const MI max_index = hn::RebindMask(di, touches_max);
-        s.k_min = hn::IfThenElse(min_index, at[q], s.k_min);
-        s.k_max = hn::IfThenElse(max_index, at[q], s.k_max);
-        if constexpr (kEdges) {
-          s.lam_min = hn::IfThenElse(touches_min, high, s.lam_min);
-          s.lam_max = hn::IfThenElse(touches_max, high, s.lam_max);
-        }
-        if constexpr (Shape::kInStep) {
-          min_here[q] = touches_min;
-          max_here[q] = touches_max;
-        }
-        going[q] = hn::AndNot(last, inside);
-      }
+    if (!kEndsApart || any_ends(r)) {
+      take_samples<true>(g, r, from);
+    } else {
+      take_samples<false>(g, r, from);
     }
     TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
-      if constexpr (!kNoted) {
-        HWY_ALIGN TI taken[kLanes];
-        hn::Store(codes[q], di, taken);
-        launder(taken);
-        // The last of them may lie behind the job, where others write.
-        TAUTLINE_UNROLL for (int i = 0; i < kLanes; ++i) {
-          or_bytes<Shape::kInStep ? kSteps : 1>(found_.codes + 1 + from[q][i], taken[i]);
-        }
-      }
-      stop_and_look(g[q], hn::RebindMask(di, going[q]), down[q], up[q], at[q]);
+      if constexpr (!kNoted) write_codes(from[q], r[q].codes);
+      stop_and_look(g[q], r[q]);
     }
   }
 
-  HWY_INLINE void stop_and_look(Group& g, MI going, M down, M up, VI at) noexcept {
+  static HWY_INLINE Round begin(const Group& g) noexcept {
+    Round r;
+    r.going = g.alive;
+    r.up = hn::MaskFromVec(hn::Zero(d));
+    r.ahead = hn::Sub(g.last, g.k);
+    r.k0 = g.k0;
+    r.codes = hn::IfThenElseZero(hn::RebindMask(di, g.fresh), g.code);
+    r.length = hn::ConvertTo(d, hn::Add(hn::Sub(g.k, g.k0), hn::Set(di, TI{1})));
+    return r;
+  }
+
+  static HWY_INLINE bool any_ends(const Round (&r)[kGroups]) noexcept {
+    VI ahead = r[0].ahead;
+    TAUTLINE_UNROLL for (int q = 1; q < kGroups; ++q) ahead = hn::Min(ahead, r[q].ahead);
+    return !hn::AllFalse(di, hn::Lt(ahead, hn::Set(di, TI{kSteps + 1})));
+  }
+
+  template <bool kMayEnd>
+  HWY_INLINE void take_samples(Group (&g)[kGroups], Round (&r)[kGroups],
+                               const Places (&from)[kGroups]) noexcept {
+    TAUTLINE_UNROLL for (int i = 0; i < kSteps; i += kLoad) {
+      V x[kGroups][kLoad];
+      V edge[kGroups][kEdges ? kLoad : 1];
+      TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
+        load_transposed<kLoad>(d, jobs_.x + 1 + i, from[q].of, x[q]);
+        if constexpr (kEdges) {
+          load_transposed<kLoad>(d, jobs_.edge_lam + 1 + i, from[q].of, edge[q]);
+        }
+      }
+      TAUTLINE_UNROLL for (int j = 0; j < kLoad; ++j) {
+        TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
+          take_sample<kMayEnd>(g[q], r[q], i + j, x[q][j],
+                               kEdges ? edge[q][kEdges ? j : 0] : g[q].lam);
+        }
+      }
+    }
+  }
+
+  /// Lets the lanes that are still going take their j-th sample of the round. What
+  /// the others compute is not used, so only what they remember is masked.
+  template <bool kMayEnd>
+  HWY_INLINE void take_sample(Group& g, Round& r, int j, V x, V lam) noexcept {
     const VI one = hn::Set(di, TI{1});
-    const MI up_index = hn::RebindMask(di, up);
-    const MI jumped = hn::RebindMask(di, hn::Or(down, up));
-    const MI stopped = hn::AndNot(going, g.alive);
-    const VI segment_last = hn::IfThenElse(up_index, g.k_max, g.k_min);
+    const V one_value = hn::Set(d, T{1});
+    const M goes_on = hn::RebindMask(d, hn::Ne(r.ahead, hn::Set(di, static_cast<TI>(j + 1))));
+    const auto [high, low] = bounds<kMayEnd>(g, lam, goes_on);
+    const V a = hn::Add(g.u_min, hn::Sub(x, g.v_min));
+    const V b = hn::Add(g.u_max, hn::Sub(x, g.v_max));
+    r.length = hn::Add(r.length, one_value);
+    const V share = hn::Div(one_value, r.length);
+
+    const M tested = j == 0 ? hn::AndNot(g.fresh, r.going) : r.going;
+    const M above = Within<D>{tested}.not_lt(a, low);
+    M inside = Within<D>{above}.not_gt(b, high);
+    M rises = hn::AndNot(inside, above);
+    M starts = g.fresh;
+    if constexpr (Shape::kInStep) {
+      const M falls = hn::AndNot(above, tested);
+      const M restarts =
+          restart_in_step(g, r, j, hn::And(falls, g.min_here), hn::And(rises, g.max_here));
+      rises = hn::AndNot(g.max_here, rises);
+      starts = j == 0 ? hn::Or(starts, restarts) : restarts;
+    }
+    r.up = hn::Or(r.up, rises);
+    M touches_min = Within<D>{inside}.ge(a, high);
+    M touches_max = Within<D>{inside}.le(b, low);
+    g.u_min = hn::Min(a, high);
+    g.u_max = hn::Max(b, low);
+    g.v_min = hn::Add(g.v_min, hn::Mul(hn::Sub(a, g.u_min), share));
+    g.v_max = hn::Add(g.v_max, hn::Mul(hn::Sub(b, g.u_max), share));
+    if (Shape::kInStep || j == 0) {
+      g.v_min = hn::IfThenElse(starts, hn::Add(x, hn::Sub(g.u_start, high)), g.v_min);
+      g.v_max = hn::IfThenElse(starts, hn::Add(x, hn::Sub(g.u_start, low)), g.v_max);
+      g.u_min = hn::IfThenElse(starts, high, g.u_min);
+      g.u_max = hn::IfThenElse(starts, low, g.u_max);
+      inside = hn::Or(inside, starts);
+      touches_min = hn::Or(touches_min, starts);
+      touches_max = hn::Or(touches_max, starts);
+    }
+    g.k = hn::IfThenElse(hn::RebindMask(di, inside), hn::Add(g.k, one), g.k);
+    g.k_min = hn::IfThenElse(hn::RebindMask(di, touches_min), g.k, g.k_min);
+    g.k_max = hn::IfThenElse(hn::RebindMask(di, touches_max), g.k, g.k_max);
+    if constexpr (kEdges) {
+      g.lam_min = hn::IfThenElse(touches_min, high, g.lam_min);
+      g.lam_max = hn::IfThenElse(touches_max, high, g.lam_max);
+    }
+    if constexpr (Shape::kInStep) {
+      g.k0 = hn::IfThenElse(hn::RebindMask(di, starts), g.k, g.k0);
+      g.min_here = touches_min;
+      g.max_here = touches_max;
+    }
+    r.going = kMayEnd ? hn::And(inside, goes_on) : inside;
+  }
+
+  template <bool kMayEnd>
+  static HWY_INLINE Bounds bounds(const Group& g, V lam, M goes_on) noexcept {
+    if constexpr (kMayEnd && kEnd == JobEnd::piece) {
+      return {hn::IfThenElse(goes_on, lam, g.u_end),
+              hn::IfThenElse(goes_on, hn::Neg(lam), g.u_end)};
+    } else if constexpr (kMayEnd && kEnd == JobEnd::row && !kEdges) {
+      const V high = hn::IfThenElseZero(goes_on, lam);
+      return {high, hn::Neg(high)};
+    } else {
+      return {lam, hn::Neg(lam)};
+    }
+  }
+
+  /// Lanes whose segment ended with the sample before start the next without a stop:
+  /// all that is behind is read once. Returns which.
+  static HWY_INLINE M restart_in_step(Group& g, Round& r, int j, M falls, M rises) noexcept {
+    const M restarts = hn::Or(falls, rises);
+    const MI restarts_index = hn::RebindMask(di, restarts);
+    r.codes = or_where(hn::RebindMask(di, falls), Code::down, j, r.codes);
+    r.codes = or_where(hn::RebindMask(di, rises), Code::up, j, r.codes);
+    g.u_start = hn::IfThenElse(falls, kEdges ? g.lam_min : g.lam, g.u_start);
+    g.u_start = hn::IfThenElse(rises, hn::Neg(kEdges ? g.lam_max : g.lam), g.u_start);
+    g.credit = hn::IfThenElse(restarts_index, hn::Sub(g.credit, hn::Set(di, TI{1})), g.credit);
+    r.length = hn::IfThenElse(restarts, hn::Set(d, T{1}), r.length);
+    return restarts;
+  }
+
+  HWY_INLINE void stop_and_look(Group& g, const Round& r) noexcept {
+    const VI one = hn::Set(di, TI{1});
+    const MI up = hn::RebindMask(di, r.up);
+    const M stopped = hn::AndNot(r.going, g.alive);
+    const MI stopped_index = hn::RebindMask(di, stopped);
+    // A sample that a lane jumped at is not taken, be it the last.
+    const MI ended = hn::And(stopped_index, hn::Eq(g.k, g.last));
+    const MI jumped = hn::AndNot(ended, stopped_index);
+    const VI segment_last = hn::IfThenElse(up, g.k_max, g.k_min);
     const VI next_first = hn::Add(segment_last, one);
 
+    if constexpr (Shape::kInStep) {
+      g.credit = hn::Add(g.credit, hn::ShiftLeft<kCreditShift>(hn::Sub(g.k0, r.k0)));
+    }
     const VI won = hn::ShiftLeft<kCreditShift>(hn::Sub(next_first, g.k0));
-    const VI credit = hn::Add(g.credit, hn::Sub(won, hn::Sub(at, segment_last)));
+    const VI read_again = hn::Add(hn::Sub(g.k, segment_last), one);
+    const VI credit = hn::Add(g.credit, hn::Sub(won, read_again));
     g.credit = hn::IfThenElse(jumped, credit, g.credit);
     const MI exhausted = hn::And(jumped, hn::Lt(credit, hn::Zero(di)));
-    if (HWY_UNLIKELY(!hn::AllFalse(di, exhausted))) hand_over(next_first, exhausted, up_index);
+    if (HWY_UNLIKELY(!hn::AllFalse(di, exhausted))) hand_over(next_first, exhausted, up);
     if constexpr (kNoted) {
-      const VI code = hn::ShiftLeft<kCodeShift>(code_of(up_index));
-      hn::StoreU(hn::Compress(hn::Or(next_first, code), jumped), di, notes_ + noted_);
-      noted_ += hn::CountTrue(di, jumped);
+      const VI code = hn::ShiftLeft<kCodeShift>(code_of(up));
+      const std::uint32_t bits = mask_bits(di, jumped);
+      hn::StoreU(compress_lanes(di, hn::Or(next_first, code), bits), di, notes_ + noted_);
+      noted_ += static_cast<std::size_t>(std::popcount(bits));
     } else {
-      g.code = hn::IfThenElse(jumped, code_of(up_index), g.code);
+      g.code = hn::IfThenElse(jumped, code_of(up), g.code);
     }
 
     const V after_down = kEdges ? g.lam_min : g.lam;
     const V after_up = hn::Neg(kEdges ? g.lam_max : g.lam);
-    g.u_start = hn::IfThenElse(down, after_down, g.u_start);
-    g.u_start = hn::IfThenElse(up, after_up, g.u_start);
-    g.k = hn::IfThenElse(going, hn::Add(g.k, hn::Set(di, TI{kSteps})), segment_last);
-    g.k0 = hn::IfThenElse(stopped, next_first, g.k0);
-    const MI finished = hn::Or(hn::AndNot(jumped, stopped), exhausted);
+    g.u_start = hn::IfThenElse(stopped, hn::IfThenElse(r.up, after_up, after_down), g.u_start);
+    g.k = hn::IfThenElse(stopped_index, segment_last, g.k);
+    g.k0 = hn::IfThenElse(stopped_index, next_first, g.k0);
+    const MI finished = hn::Or(ended, exhausted);
     if (!hn::AllFalse(di, finished)) take_jobs(g, finished);
-    g.k_min = hn::IfThenElse(stopped, g.k0, g.k_min);
-    g.k_max = hn::IfThenElse(stopped, g.k0, g.k_max);
+    g.fresh = hn::And(stopped, g.alive);
+  }
+
+  /// Bytes behind the samples that a round started from: the last of them may lie
+  /// behind the job, where others write.
+  HWY_INLINE void write_codes(const Places& from, VI bytes) noexcept {
+    HWY_ALIGN TI codes[kLanes];
+    hn::Store(bytes, di, codes);
+    launder(codes);
+    TAUTLINE_UNROLL for (int i = 0; i < kLanes; ++i) {
+      or_bytes<Shape::kInStep ? kSteps : 1>(found_.codes + 1 + from.of[i], codes[i]);
+    }
   }
 
   static HWY_INLINE VI or_where(MI where, Code code, int step, VI v) noexcept {
@@ -333,7 +381,7 @@ class DirectLanes {
   }
 
   HWY_INLINE void write_notes() noexcept {
-    for (std::size_t i = 0; i < noted_; ++i) {
+    TAUTLINE_UNROLL for (std::size_t i = 0; i < noted_; ++i) {
       const auto note = static_cast<std::uint32_t>(notes_[i]);
       found_.codes[note & ((1U << kCodeShift) - 1)] = static_cast<Code>(note >> kCodeShift);
     }

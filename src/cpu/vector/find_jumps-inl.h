@@ -13,8 +13,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace tautline::detail::HWY_NAMESPACE {
 
-using ShortSegments = Shape<4, 2, true>;
-using LongSegments = Shape<8, 2, false>;
+/// Vectors of few lanes leave room for one more of them.
+template <class T>
+inline constexpr int kUsualGroups = hn::MaxLanes(hn::ScalableTag<T>()) <= 4 ? 3 : 2;
+
+using SingleSamples = Shape<4, 2, true>;
+using ShortSegments = Shape<4, 2, false>;
+template <class T>
+using MediumSegments = Shape<8, kUsualGroups<T>, false>;
+using LongSegments = Shape<16, 2, false>;
 
 /// Each variant a function of its own: compilers do not do well with all in one.
 template <class T, class Shape, JobEnd kEnd, bool kEdges>
@@ -22,32 +29,45 @@ HWY_NOINLINE void run_lanes(const LaneJobs<T>& jobs, FoundJumps& found) noexcept
   DirectLanes<T, Shape, kEnd, kEdges>(jobs, found).run();
 }
 
-template <class T, class Shape, JobEnd kEnd>
-void find_jumps_of(const LaneJobs<T>& jobs, FoundJumps& found) noexcept {
-  if (jobs.edge_lam != nullptr) {
-    run_lanes<T, Shape, kEnd, true>(jobs, found);
+template <class T, JobEnd kEnd>
+void find_jumps_of(const LaneJobs<T>& jobs, LaneShape shape, FoundJumps& found) noexcept {
+  switch (shape) {
+    case LaneShape::single_samples: return run_lanes<T, SingleSamples, kEnd, false>(jobs, found);
+    case LaneShape::short_segments: return run_lanes<T, ShortSegments, kEnd, false>(jobs, found);
+    case LaneShape::medium_segments:
+      return run_lanes<T, MediumSegments<T>, kEnd, false>(jobs, found);
+    case LaneShape::long_segments: return run_lanes<T, LongSegments, kEnd, false>(jobs, found);
+  }
+}
+
+/// One lam an edge is rare enough for two variants to do.
+template <class T, JobEnd kEnd>
+void find_jumps_by_edge(const LaneJobs<T>& jobs, LaneShape shape, FoundJumps& found) noexcept {
+  if (shape == LaneShape::single_samples) {
+    run_lanes<T, SingleSamples, kEnd, true>(jobs, found);
   } else {
-    run_lanes<T, Shape, kEnd, false>(jobs, found);
+    run_lanes<T, MediumSegments<T>, kEnd, true>(jobs, found);
   }
 }
 
 template <class T>
 void find_jumps(const LaneJobs<T>& jobs, JobEnd end, LaneShape shape, FoundJumps& found) noexcept {
-  const bool is_short = shape == LaneShape::short_segments;
+  const bool by_edge = jobs.edge_lam != nullptr;
   if (end == JobEnd::row) {
-    is_short ? find_jumps_of<T, ShortSegments, JobEnd::row>(jobs, found)
-             : find_jumps_of<T, LongSegments, JobEnd::row>(jobs, found);
+    by_edge ? find_jumps_by_edge<T, JobEnd::row>(jobs, shape, found)
+            : find_jumps_of<T, JobEnd::row>(jobs, shape, found);
   } else if (end == JobEnd::piece) {
-    is_short ? find_jumps_of<T, ShortSegments, JobEnd::piece>(jobs, found)
-             : find_jumps_of<T, LongSegments, JobEnd::piece>(jobs, found);
+    by_edge ? find_jumps_by_edge<T, JobEnd::piece>(jobs, shape, found)
+            : find_jumps_of<T, JobEnd::piece>(jobs, shape, found);
   } else {
-    find_jumps_of<T, LongSegments, JobEnd::open>(jobs, found);
+    by_edge ? run_lanes<T, MediumSegments<T>, JobEnd::open, true>(jobs, found)
+            : run_lanes<T, MediumSegments<T>, JobEnd::open, false>(jobs, found);
   }
 }
 
 template <class T>
 inline constexpr std::int32_t kJobsAtOnce =
-    LongSegments::kGroups* static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+    kUsualGroups<T>* static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>()));
 
 }  // namespace tautline::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -116,11 +116,11 @@ struct Within {
       return hn::Mask<D>{_mm512_mask_cmp_pd_mask(mask.raw, a.raw, b.raw, kCompare)};
     }
   }
-  HWY_INLINE hn::Mask<D> lt(V a, V b) const {
-    return compare<_CMP_LT_OQ>(a, b);
+  HWY_INLINE hn::Mask<D> not_lt(V a, V b) const {
+    return compare<_CMP_NLT_UQ>(a, b);
   }
-  HWY_INLINE hn::Mask<D> gt(V a, V b) const {
-    return compare<_CMP_GT_OQ>(a, b);
+  HWY_INLINE hn::Mask<D> not_gt(V a, V b) const {
+    return compare<_CMP_NGT_UQ>(a, b);
   }
   HWY_INLINE hn::Mask<D> le(V a, V b) const {
     return compare<_CMP_LE_OQ>(a, b);
@@ -129,11 +129,11 @@ struct Within {
     return compare<_CMP_GE_OQ>(a, b);
   }
 #else
-  HWY_INLINE hn::Mask<D> lt(V a, V b) const {
-    return hn::And(mask, hn::Lt(a, b));
+  HWY_INLINE hn::Mask<D> not_lt(V a, V b) const {
+    return hn::AndNot(hn::Lt(a, b), mask);
   }
-  HWY_INLINE hn::Mask<D> gt(V a, V b) const {
-    return hn::And(mask, hn::Gt(a, b));
+  HWY_INLINE hn::Mask<D> not_gt(V a, V b) const {
+    return hn::AndNot(hn::Gt(a, b), mask);
   }
   HWY_INLINE hn::Mask<D> le(V a, V b) const {
     return hn::And(mask, hn::Le(a, b));

@@ -53,10 +53,12 @@ struct Extent {
   bool finite;
 };
 
-/// What the vector code is tuned for: both shapes give the same result.
+/// What the vector code is tuned for: all shapes give the same result.
 enum class LaneShape : std::uint8_t {
-  short_segments,  // of a sample or two
-  long_segments,
+  single_samples,   // segments of a sample or two
+  short_segments,   // of a few
+  medium_segments,  // of some more
+  long_segments,    // of dozens
 };
 
 template <class T>

@@ -164,7 +164,8 @@ void expect_same_jumps(const detail::VectorKernels<T>& kernels, const Tile<T>& t
   const std::vector<T> by_sample = tile.edges(kEnd);
   for (const T* edges : {static_cast<const T*>(nullptr), by_sample.data() + tile.kSlack}) {
     const Jumps expected = find_one_by_one<kEnd>(tile, edges);
-    for (const LaneShape shape : {LaneShape::short_segments, LaneShape::long_segments}) {
+    for (const LaneShape shape : {LaneShape::single_samples, LaneShape::short_segments,
+                                  LaneShape::medium_segments, LaneShape::long_segments}) {
       ASSERT_TRUE(find_in_lanes(kernels, tile, edges, kEnd, shape) == expected)
           << what << (edges == nullptr ? ", one lam" : ", lam by edge") << ", shape "
           << static_cast<int>(shape);
