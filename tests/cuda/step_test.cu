@@ -2,11 +2,14 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
 
+#include "step/direct.h"
+#include "step/fast_taut_string.h"
 #include "step/prefix_sums.h"
 #include "step/segment.h"
 #include "step/small_float.h"
@@ -148,6 +151,88 @@ TEST_F(CudaStep, TautStringGivesTheHostsBitsInFloat32) {
   for (const double lam : {0.05, 0.75, 10.0}) expect_same_bits_on_both<float>(lam);
 }
 
+/// The jumps of rows, by the direct method and then the string.
+template <class T>
+struct JumpSearch {
+  const T* x;
+  std::int32_t rows;
+  std::int32_t n;
+  T lam;
+  Code* codes;
+  detail::Knot* knots;        // 2 a sample
+  std::int32_t* handed_over;  // by row: where the string began; -1: nowhere
+};
+
+template <class T>
+constexpr void search_nth_row(const JumpSearch<T>& s, std::int32_t r) {
+  const std::int64_t at = static_cast<std::int64_t>(r) * s.n;
+  const T* x = s.x + at;
+  Code* codes = s.codes + at;
+  for (std::int32_t i = 0; i < s.n; ++i) codes[i] = Code::continues;
+  const detail::HandedOver rest = detail::find_jumps_directly<detail::JobEnd::row>(
+      detail::DirectJob<T>{x, nullptr, 0, s.n - 1, s.lam, T(0), T(0)}, codes);
+  s.handed_over[r] = rest.sample;
+  if (rest.sample < 0) return;
+  const std::int32_t from = rest.sample;
+  codes[from] = rest.code;
+  const double u_start = -jump_sign(rest.code) * static_cast<double>(s.lam);
+  detail::pull_unweighted_string(x + from, s.n - from, UniformLam<T>{s.lam}, u_start, 0.0,
+                                 s.knots + 2 * at,
+                                 [&](std::int32_t k, Code code) { codes[from + k] = code; });
+}
+
+template <class T>
+__global__ void search_rows(JumpSearch<T> search) {
+  const auto r = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (r < search.rows) search_nth_row(search, r);
+}
+
+template <class T>
+void expect_same_jumps_on_both(double lam) {
+  constexpr std::int32_t kRows = 1000;
+  constexpr std::int32_t kLength = 400;
+  std::vector<T> x;
+  Random random(base_seed());
+  for (std::int32_t r = 0; r < kRows; ++r) {
+    if (r % 4 == 0) {  // ramps are what is handed over
+      for (std::int32_t i = 0; i < kLength; ++i) x.push_back(static_cast<T>(i * (r + 1)) / 64);
+      continue;
+    }
+    const auto& family = families()[static_cast<std::size_t>(r) % families().size()];
+    for (const double value : family.make(random, kLength)) x.push_back(static_cast<T>(value));
+  }
+  const std::size_t size = x.size();
+
+  std::vector<Code> codes(size);
+  std::vector<detail::Knot> knots(2 * size);
+  std::vector<std::int32_t> handed_over(kRows);
+  const JumpSearch<T> host{x.data(),     kRows,        kLength,           static_cast<T>(lam),
+                           codes.data(), knots.data(), handed_over.data()};
+  for (std::int32_t r = 0; r < kRows; ++r) search_nth_row(host, r);
+
+  DeviceArray<T> d_x(size);
+  DeviceArray<Code> d_codes(size);
+  DeviceArray<detail::Knot> d_knots(2 * size);
+  DeviceArray<std::int32_t> d_handed_over(kRows);
+  d_x.upload(x);
+  search_rows<<<(kRows + 63) / 64, 64>>>(JumpSearch<T>{d_x.data(), kRows, kLength,
+                                                       static_cast<T>(lam), d_codes.data(),
+                                                       d_knots.data(), d_handed_over.data()});
+  ASSERT_EQ(cudaGetLastError(), cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_TRUE(d_codes.download() == codes);
+  EXPECT_EQ(d_handed_over.download(), handed_over);
+  EXPECT_LT(std::count(handed_over.begin(), handed_over.end(), -1), kRows);
+}
+
+TEST_F(CudaStep, DirectMethodAndItsStringFindTheHostsJumpsInFloat64) {
+  for (const double lam : {0.75, 10.0, 300.0}) expect_same_jumps_on_both<double>(lam);
+}
+
+TEST_F(CudaStep, DirectMethodAndItsStringFindTheHostsJumpsInFloat32) {
+  for (const double lam : {0.75, 10.0, 300.0}) expect_same_jumps_on_both<float>(lam);
+}
+
 template <class T>
 constexpr void sum_up(const T* values, std::int32_t n, detail::CompensatedSums<T> sums) {
   sums.start();
@@ -183,30 +268,49 @@ TEST_F(CudaStep, CompensatedSumsKeepTheHostsErrorTerms) {
   EXPECT_EQ(d_rest.download(), rest);
 }
 
+constexpr detail::Float16 narrowed(float value, detail::Float16 /*as*/) {
+  return detail::to_float16(value);
+}
+constexpr detail::BFloat16 narrowed(float value, detail::BFloat16 /*as*/) {
+  return detail::to_bfloat16(value);
+}
+
+/// A small float by way of float64 and of float32, there and, a little larger, back.
+struct Conversions {
+  double wide;
+  float single;
+  std::uint16_t from_wide;
+  std::uint16_t from_single;
+
+  bool operator==(const Conversions&) const = default;
+};
+
 template <class Small>
-__global__ void convert_all(double* wide, std::uint16_t* narrow) {
-  const std::uint32_t bits = blockIdx.x * blockDim.x + threadIdx.x;
+constexpr Conversions convert(std::uint32_t bits) {
   Small value;
   value.bits = static_cast<std::uint16_t>(bits);
-  wide[bits] = static_cast<double>(value);
-  narrow[bits] = Small(wide[bits] * 1.0009765625).bits;
+  const auto wide = static_cast<double>(value);
+  const float single = detail::to_float(value);
+  return {wide, single, Small(wide * 1.0009765625).bits,
+          narrowed(single * 1.0009765625F, value).bits};
+}
+
+template <class Small>
+__global__ void convert_all(Conversions* all) {
+  const std::uint32_t bits = blockIdx.x * blockDim.x + threadIdx.x;
+  all[bits] = convert<Small>(bits);
 }
 
 template <class Small>
 void expect_same_conversions() {
-  DeviceArray<double> d_wide(65536);
-  DeviceArray<std::uint16_t> d_narrow(65536);
-  convert_all<Small><<<256, 256>>>(d_wide.data(), d_narrow.data());
+  DeviceArray<Conversions> d_all(65536);
+  convert_all<Small><<<256, 256>>>(d_all.data());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const std::vector<double> wide = d_wide.download();
-  const std::vector<std::uint16_t> narrow = d_narrow.download();
+  const std::vector<Conversions> all = d_all.download();
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
-    Small value;
-    value.bits = static_cast<std::uint16_t>(bits);
-    const double expected = static_cast<double>(value);
-    if (expected != expected) continue;  // NaN payloads are not promised
-    ASSERT_EQ(wide[bits], expected);
-    ASSERT_EQ(narrow[bits], Small(expected * 1.0009765625).bits);
+    const Conversions expected = convert<Small>(bits);
+    if (expected.wide != expected.wide) continue;  // NaN payloads are not promised
+    ASSERT_TRUE(all[bits] == expected) << bits;
   }
 }
 
