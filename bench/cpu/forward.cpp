@@ -4,16 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "measure.h"
+#include "pool.h"
 #include "problem.h"
 #include "reference.h"
 
 namespace bench {
 namespace {
+
+struct alignas(64) CacheLine {
+  std::byte bytes[64];
+};
 
 /// Says how wrong a result is; empty if it is right.
 template <class T>
@@ -42,8 +49,16 @@ void solve(benchmark::State& state, const ForwardCase& c, int threads, const std
   const auto y_view = view_of(y.data(), c.shape());
   std::vector<std::uint32_t> partition(
       static_cast<std::size_t>(c.data.rows * tautline::partition_words(c.data.n)));
-  tautline::ThreadExecutor executor(threads);
-  const tautline::Context context = {.executor = threads > 1 ? &executor : nullptr};
+  Pool pool(threads);
+  tautline::Context context = {.executor = threads > 1 ? &pool : nullptr};
+  std::size_t scratch = 0;
+  if (!tautline::prox_tv1d_workspace(y_view, false, c.dim(), context, scratch).ok()) {
+    return state.SkipWithError("prox_tv1d_workspace failed");
+  }
+  const auto workspace =
+      std::make_unique_for_overwrite<CacheLine[]>(scratch / sizeof(CacheLine) + 1);
+  context.workspace = workspace.get();
+  context.workspace_size = scratch;
 
   const auto solve_batch = [&](const T* x) {
     return tautline::prox_tv1d(problem_of(c, x, penalty), y_view, partition, context);
@@ -60,11 +75,7 @@ void solve(benchmark::State& state, const ForwardCase& c, int threads, const std
     if (!solve_batch(batches.next()).ok()) return state.SkipWithError("prox_tv1d failed");
   }
   count_elements(state, c.data.elements());
-
-  std::size_t scratch = 0;
-  if (tautline::prox_tv1d_workspace(y_view, false, c.dim(), context, scratch).ok()) {
-    state.counters["scratch_bytes"] = static_cast<double>(scratch);
-  }
+  state.counters["scratch_bytes"] = static_cast<double>(scratch);
 }
 
 template <class T>

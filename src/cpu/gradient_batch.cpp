@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/row_io.h"
+#include "cpu/tile_pitch.h"
 
 namespace tautline::detail {
 namespace {
@@ -16,11 +17,6 @@ constexpr std::int64_t kChunkSamples = 16384;
 constexpr std::int64_t kFewestRows = 16;
 constexpr std::int64_t kLongRow = 65536;
 
-/// Copied rows start at multiples of this, and not at multiples of that: the cache
-/// has few places for them.
-constexpr std::int64_t kPitchUnit = 16;
-constexpr std::int64_t kUnluckyPitch = 256;
-
 LamGradient lam_gradient(const Backward1d& call) noexcept {
   if (!call.grad_lam.given || call.grad_lam.size == 0) return LamGradient::none;
   return call.grad_lam.size == 1 ? LamGradient::row : LamGradient::edges;
@@ -29,12 +25,11 @@ LamGradient lam_gradient(const Backward1d& call) noexcept {
 }  // namespace
 
 GradientLayout::GradientLayout(const Rows& batch, int tasks) noexcept
-    : n(batch.n), pitch((batch.n + kPitchUnit - 1) / kPitchUnit * kPitchUnit) {
+    : n(batch.n), pitch(tile_pitch(batch.n)) {
   const std::int64_t fewest = n <= kLongRow ? kFewestRows : 1;
   const std::int64_t share = (batch.count + tasks - 1) / tasks;
   const std::int64_t wanted = std::max(kChunkSamples / std::max(n, 1), fewest);
   rows = static_cast<std::int32_t>(std::max<std::int64_t>(std::min(share, wanted), 1));
-  if (pitch % kUnluckyPitch == 0) pitch += kPitchUnit;
 }
 
 template <class T, class Data>

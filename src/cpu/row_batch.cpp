@@ -6,6 +6,7 @@
 
 #include "cpu/lane_shape.h"
 #include "cpu/row_io.h"
+#include "cpu/tile_pitch.h"
 
 namespace tautline::detail {
 namespace {
@@ -20,13 +21,6 @@ constexpr std::int64_t kFewestRows = 32;
 /// Samples that are finished together while they are in the first-level cache.
 constexpr std::int32_t kStretch = 4096;
 
-/// Rows start at multiples of this, so that a row is cut into the same blocks
-/// wherever it stands.
-constexpr std::int64_t kPitchUnit = 16;
-
-/// Lanes a multiple of this apart would share the few places the cache has for them.
-constexpr std::int64_t kUnluckyPitch = 256;
-
 /// Jobs that the plain code is faster for.
 constexpr std::int32_t kFewJobs = 2;
 
@@ -40,13 +34,12 @@ T finite_lam(const RowLam& lam) noexcept {
 }  // namespace
 
 TileLayout::TileLayout(const Rows& batch, int tasks) noexcept
-    : n(batch.n), pitch((batch.n + kPitchUnit - 1) / kPitchUnit * kPitchUnit) {
+    : n(batch.n), pitch(tile_pitch(batch.n)) {
   const std::int64_t share = (batch.count + tasks - 1) / tasks;
   const std::int64_t length = std::max(n, 1);
   const std::int64_t many = std::clamp(kManySamples / length, kFewestRows, kManyRows);
   rows = static_cast<std::int32_t>(std::min(share, std::max(kTileSamples / length, many)));
   rows = std::max(rows, 1);
-  if (pitch % kUnluckyPitch == 0) pitch += kPitchUnit;
   // Rows that are not short can go straight to y, one by one, over the gaps.
   const bool alone = pitch != n && n >= kUnluckyPitch;
   together = alone ? 1 : static_cast<std::int32_t>(std::max<std::int64_t>(1, kStretch / pitch));

@@ -52,14 +52,10 @@ TEST_P(Storage, ArgumentsMayDifferInDtype) {
   EXPECT_EQ(grad_x.values()[2], 0);
 }
 
-std::string dtype_name(const ::testing::TestParamInfo<DType>& test) {
-  constexpr const char* kNames[] = {"float16", "bfloat16", "float32", "float64"};
-  return kNames[static_cast<std::size_t>(test.param)];
-}
 INSTANTIATE_TEST_SUITE_P(All, Storage,
                          ::testing::Values(DType::float16, DType::bfloat16, DType::float32,
                                            DType::float64),
-                         dtype_name);
+                         [](const auto& test) { return dtype_name(test.param); });
 
 }  // namespace
 }  // namespace tautline::testing

@@ -96,11 +96,7 @@ TEST_P(SmallIntegers, GiveTheExactPartitionOfLongRows) {
 
 INSTANTIATE_TEST_SUITE_P(DTypes, SmallIntegers,
                          ::testing::Values(DType::float64, DType::float32, DType::bfloat16),
-                         [](const auto& test) -> std::string {
-                           return test.param == DType::float64   ? "float64"
-                                  : test.param == DType::float32 ? "float32"
-                                                                 : "bfloat16";
-                         });
+                         [](const auto& test) { return dtype_name(test.param); });
 
 }  // namespace
 }  // namespace tautline::testing

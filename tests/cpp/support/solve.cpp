@@ -37,6 +37,11 @@ Lam lam_of(const Row& row) {
 
 }  // namespace
 
+std::string dtype_name(DType dtype) {
+  constexpr const char* kNames[] = {"float16", "bfloat16", "float32", "float64"};
+  return kNames[static_cast<std::size_t>(dtype)];
+}
+
 Array::Array(DType dtype, std::size_t size)
     : dtype_(dtype), size_(size), bytes_(size * static_cast<std::size_t>(size_of(dtype))) {}
 

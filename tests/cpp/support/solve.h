@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "support/rows.h"
 #include "tautline/tautline.h"
 
 namespace tautline::testing {
+
+[[nodiscard]] std::string dtype_name(DType dtype);
 
 /// An array of any dtype, filled from and read as float64.
 class Array {

@@ -1,0 +1,18 @@
+// How far apart rows stand in a tile of memory.
+#pragma once
+
+#include <cstdint>
+
+namespace tautline::detail {
+
+/// Lanes a multiple of this apart would share the few places the cache has for them.
+inline constexpr std::int64_t kUnluckyPitch = 256;
+
+/// A multiple of 16, so that a row is cut into the same blocks wherever it stands.
+[[nodiscard]] constexpr std::int64_t tile_pitch(std::int64_t n) noexcept {
+  constexpr std::int64_t kUnit = 16;
+  const std::int64_t pitch = (n + kUnit - 1) / kUnit * kUnit;
+  return pitch % kUnluckyPitch == 0 ? pitch + kUnit : pitch;
+}
+
+}  // namespace tautline::detail
