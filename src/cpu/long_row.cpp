@@ -315,7 +315,7 @@ template <class T>
 std::int32_t LongRow<T>::pieces_a_tile(int threads) const noexcept {
   if (plan_.count == 0) return 1;
   const std::int64_t piece_bytes = std::int64_t{plan_.spacing} * std::int64_t{sizeof(T)};
-  const bool twice = 2 * kFullLanes * piece_bytes <= kTileBytes;
+  const bool twice = std::int64_t{2} * kFullLanes * piece_bytes <= kTileBytes;
   const std::int32_t most = twice ? 2 * kFullLanes : kFullLanes;
   const std::int32_t rounds = divide_up(divide_up(plan_.count, most), threads);
   return std::max(divide_up(plan_.count, rounds * threads), std::min(kFullLanes / 2, most));
