@@ -18,10 +18,19 @@ template <class T>
 inline constexpr int kUsualGroups = hn::MaxLanes(hn::ScalableTag<T>()) <= 4 ? 3 : 2;
 
 using SingleSamples = Shape<4, 2, true>;
-using ShortSegments = Shape<4, 2, false>;
 template <class T>
 using MediumSegments = Shape<8, kUsualGroups<T>, false>;
+#ifdef TAUTLINE_SANITIZED  // minutes of compile time, and the same code but for its numbers
+template <class T>
+using ShortSegments = MediumSegments<T>;
+template <class T>
+using LongSegments = MediumSegments<T>;
+#else
+template <class T>
+using ShortSegments = Shape<4, 2, false>;
+template <class T>
 using LongSegments = Shape<16, 2, false>;
+#endif
 
 /// Each variant a function of its own: compilers do not do well with all in one.
 template <class T, class Shape, JobEnd kEnd, bool kEdges>
@@ -33,10 +42,10 @@ template <class T, JobEnd kEnd>
 void find_jumps_of(const LaneJobs<T>& jobs, LaneShape shape, FoundJumps& found) noexcept {
   switch (shape) {
     case LaneShape::single_samples: return run_lanes<T, SingleSamples, kEnd, false>(jobs, found);
-    case LaneShape::short_segments: return run_lanes<T, ShortSegments, kEnd, false>(jobs, found);
+    case LaneShape::short_segments: return run_lanes<T, ShortSegments<T>, kEnd, false>(jobs, found);
     case LaneShape::medium_segments:
       return run_lanes<T, MediumSegments<T>, kEnd, false>(jobs, found);
-    case LaneShape::long_segments: return run_lanes<T, LongSegments, kEnd, false>(jobs, found);
+    case LaneShape::long_segments: return run_lanes<T, LongSegments<T>, kEnd, false>(jobs, found);
   }
 }
 
