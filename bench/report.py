@@ -3,6 +3,7 @@
 
 usage: bench/report.py FILE...                  the table as text
        bench/report.py --markdown FILE...       the table as Markdown
+       bench/report.py --overview FILE...       a small one, as in docs/cpu_speed.md
        bench/report.py --save FOLDER FILE...    as text, and saves FOLDER/cpu-DATE-MACHINE.json
 
 FILE is Google Benchmark's JSON of one run or of several with different TAUTLINE_CPU, or one file
@@ -13,7 +14,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from goals import NO_PEER, Comparison, Section, sections
+from goals import NO_PEER, Comparison, Run, Section, sections
 from measurements import BEST, Measurements, Median, load
 
 HEADER = ("case", "ours", "against", "its", "ratio", "goal", "", "spread")
@@ -85,6 +86,28 @@ def as_markdown(measurements: Measurements) -> str:
     return "\n".join([*lines, "", *_memory(measurements), "", NOTE, "", summary(measurements)])
 
 
+def as_overview(measurements: Measurements) -> str:
+    """Returns one small Markdown table: ns an element, and times the fastest peer's speed."""
+    best = Run(measurements.runs.get(BEST, {}))
+    avx2 = Run(measurements.runs.get("avx2", {}))
+    header = ("case", "fastest peer", "float32", "float64", "float32, AVX2")
+    lines = [_pipes(header), "|---" * len(header) + "|"]
+
+    def cell(run: Run, case: str, dtype: str) -> str:
+        comparison = Comparison("", run.get(case, f"ours:{dtype}"), *run.fastest_peer(case), None)
+        if comparison.ratio is None:
+            return "-"
+        return f"{comparison.time(comparison.ours):.3g} ({comparison.ratio:.2g}x)"
+
+    for case in (c for group in ("rows", "signal", "hard") for c in best.cases(group)):
+        name, peer = best.fastest_peer(case)
+        if name == NO_PEER or peer is None:
+            continue
+        ours = (cell(best, case, "fp32"), cell(best, case, "fp64"), cell(avx2, case, "fp32"))
+        lines.append(_pipes((case.split("/", 1)[1], f"{peer.cpu_ns:.3g}", *ours)))
+    return "\n".join([*lines, "", summary(measurements)])
+
+
 def _pipes(row: tuple[str, ...]) -> str:
     return "| " + " | ".join(row) + " |"
 
@@ -114,11 +137,15 @@ def main() -> None:
     """Reads the arguments, prints and saves."""
     parser = argparse.ArgumentParser(description="The CPU benchmarks beside their goals.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--markdown", action="store_true", help="print Markdown")
+    how.add_argument("--overview", action="store_true", help="print one small table")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the medians as JSON")
     arguments = parser.parse_args()
     measurements = load(arguments.files)
-    show: Callable[[Measurements], str] = as_markdown if arguments.markdown else as_text
+    show: Callable[[Measurements], str] = as_text
+    if arguments.markdown or arguments.overview:
+        show = as_markdown if arguments.markdown else as_overview
     print(show(measurements))
     if arguments.save:
         file = arguments.save / f"{measurements.file_name()}.json"
