@@ -111,16 +111,23 @@ class CudaStep : public ::testing::Test {
   }
 };
 
+/// Rows of every family in turn, one behind the other.
+template <class T>
+std::vector<T> rows_of_all_families(std::int32_t rows, std::int32_t n) {
+  std::vector<T> x;
+  Random random(base_seed());
+  for (std::int32_t r = 0; r < rows; ++r) {
+    const auto& family = families()[static_cast<std::size_t>(r) % families().size()];
+    for (const double value : family.make(random, n)) x.push_back(static_cast<T>(value));
+  }
+  return x;
+}
+
 template <class T>
 void expect_same_bits_on_both(double lam) {
   constexpr std::int32_t kRows = 2000;
   constexpr std::int32_t kLength = 193;
-  std::vector<T> x;
-  Random random(base_seed());
-  for (std::int32_t r = 0; r < kRows; ++r) {
-    const auto& family = families()[static_cast<std::size_t>(r) % families().size()];
-    for (const double value : family.make(random, kLength)) x.push_back(static_cast<T>(value));
-  }
+  const std::vector<T> x = rows_of_all_families<T>(kRows, kLength);
   const std::size_t size = x.size();
 
   std::vector<T> sums(size + kRows), first_values(kRows);
@@ -191,15 +198,10 @@ template <class T>
 void expect_same_jumps_on_both(double lam) {
   constexpr std::int32_t kRows = 1000;
   constexpr std::int32_t kLength = 400;
-  std::vector<T> x;
-  Random random(base_seed());
-  for (std::int32_t r = 0; r < kRows; ++r) {
-    if (r % 4 == 0) {  // ramps are what is handed over
-      for (std::int32_t i = 0; i < kLength; ++i) x.push_back(static_cast<T>(i * (r + 1)) / 64);
-      continue;
-    }
-    const auto& family = families()[static_cast<std::size_t>(r) % families().size()];
-    for (const double value : family.make(random, kLength)) x.push_back(static_cast<T>(value));
+  std::vector<T> x = rows_of_all_families<T>(kRows, kLength);
+  for (std::int32_t r = 0; r < kRows; r += 4) {  // ramps are what is handed over
+    T* row = x.data() + static_cast<std::ptrdiff_t>(r) * kLength;
+    for (std::int32_t i = 0; i < kLength; ++i) row[i] = static_cast<T>(i * (r + 1)) / 64;
   }
   const std::size_t size = x.size();
 
