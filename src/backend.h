@@ -45,7 +45,7 @@ struct BasicRowArray {
   std::int64_t stride = 0;
   std::int64_t batch_strides[kMaxDims] = {};
 
-  [[nodiscard]] RowSpan<Data> row(const Rows& rows, std::int64_t index) const noexcept {
+  [[nodiscard]] constexpr RowSpan<Data> row(const Rows& rows, std::int64_t index) const noexcept {
     std::int64_t offset = 0;
     for (int d = rows.batch_dims - 1; d >= 0; --d) {
       offset += index % rows.batch_shape[d] * batch_strides[d];

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "backend.h"
-#include "cpu/row_io.h"
 #include "cpu/row_path.h"
 #include "cpu/vector/vector_kernels.h"
+#include "step/row/row_io.h"
 
 namespace tautline::detail {
 

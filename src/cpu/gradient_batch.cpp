@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cpu/row_io.h"
 #include "cpu/tile_pitch.h"
+#include "step/row/row_io.h"
 
 namespace tautline::detail {
 namespace {

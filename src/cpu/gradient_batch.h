@@ -7,8 +7,8 @@
 
 #include "backend.h"
 #include "cpu/row_places.h"
-#include "cpu/scratch.h"
 #include "cpu/targets.h"
+#include "step/row/scratch.h"
 
 namespace tautline::detail {
 

@@ -8,7 +8,7 @@
 
 #include "cpu/lane_shape.h"
 #include "cpu/parallel.h"
-#include "cpu/row_io.h"
+#include "step/row/row_io.h"
 
 namespace tautline::detail {
 namespace {

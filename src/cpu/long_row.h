@@ -16,9 +16,9 @@
 #include "cpu/bounded_lam.h"
 #include "cpu/row_cuts.h"
 #include "cpu/row_path.h"
-#include "cpu/scratch.h"
 #include "cpu/targets.h"
 #include "step/fast_taut_string.h"
+#include "step/row/scratch.h"
 
 namespace tautline::detail {
 

@@ -13,7 +13,7 @@
 #include <new>
 
 #include "backend.h"
-#include "cpu/scratch.h"
+#include "step/row/scratch.h"
 
 namespace tautline::detail {
 
@@ -128,12 +128,6 @@ void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_b
 inline Sharing share_rows(const Rows& rows, const Context& context) noexcept {
   constexpr std::int64_t kChunkSamples = 8192;
   return {rows.count, kChunkSamples / std::max(rows.n, 1), context};
-}
-
-inline std::size_t row_scratch_bytes(std::int32_t n, bool weighted) noexcept {
-  Scratch counter(nullptr);
-  RowScratch(counter, n, weighted);
-  return counter.used();
 }
 
 /// Makes a Worker(call, scratch) for each task and calls it for every row. All

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <type_traits>
 
-#include "cpu/accurate_sum.h"
-#include "cpu/row_io.h"
-#include "cpu/segment_walk.h"
 #include "cpu/targets.h"
 #include "step/direct.h"
+#include "step/row/accurate_sum.h"
+#include "step/row/row_io.h"
+#include "step/row/segment_walk.h"
 #include "step/segment.h"
 
 namespace tautline::detail {

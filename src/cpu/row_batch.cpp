@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "cpu/lane_shape.h"
-#include "cpu/row_io.h"
 #include "cpu/tile_pitch.h"
+#include "step/row/row_io.h"
 
 namespace tautline::detail {
 namespace {

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cpu/scratch.h"
 #include "cpu/vector/vector_kernels.h"
+#include "step/row/scratch.h"
 #include "tautline/partition.h"
 
 namespace tautline::detail {

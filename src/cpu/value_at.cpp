@@ -1,4 +1,4 @@
-#include "cpu/row_io.h"
+#include "step/row/row_io.h"
 #include "tautline/view.h"
 
 namespace tautline {

@@ -14,19 +14,29 @@ from pathlib import Path
 TORCH = re.compile(r"torch/|ATen/|c10/|torch\.h")
 CUDA = re.compile(r"cuda_|cuda/|cuda\.h|cub/|thrust/|nv/|cooperative_groups")
 HIGHWAY = re.compile(r"hwy/")
-LANGUAGE = {"bit", "cstddef", "cstdint", "limits", "type_traits"}  # all that src/step may include
+LANGUAGE = {"bit", "cstddef", "cstdint", "limits", "type_traits"}
+# folder -> all of the standard library that it may include: what devices have, too
+STANDARD = {
+    "src/step": LANGUAGE,
+    "src/step/row": LANGUAGE | {"algorithm", "cmath", "cstring"},
+}
+CUDA_LAYERS = ["cuda/dispatch", "cuda/kernels", "cuda/agent", "cuda/warp", "cuda/tuning"]
+SHARED = ["tautline", "backend.h", "step"]
 
-# folder (the longest that matches counts) -> own folders whose headers it may include
+# folder (the longest that matches counts) -> own folders whose headers it may include, "!": not
 ALLOWED = {
     "include/tautline": ["tautline"],
     "include/tautline/torch": ["tautline"],
     "src/backend.h": ["tautline"],
-    "src/step": ["step", "tautline/partition.h"],
+    "src/step": ["step", "!step/row", "tautline/partition.h"],
+    "src/step/row": SHARED,
     "src/api": ["tautline", "api", "backend.h"],
     "src/reference": ["tautline", "reference"],
-    "src/cpu": ["tautline", "cpu", "backend.h", "step"],
+    "src/cpu": ["cpu", *SHARED],
     "src/cpu/vector": ["tautline", "cpu", "step"],
-    "src/cuda": ["tautline", "cuda", "backend.h", "step"],
+    "src/cuda": ["cuda", *SHARED],
+    # each layer knows itself and those behind it
+    **{f"src/{layer}": [*CUDA_LAYERS[i:], *SHARED] for i, layer in enumerate(CUDA_LAYERS)},
     "src/numpy": ["tautline", "numpy"],
     "src/torch": ["tautline", "torch"],
     "src/libtorch": ["tautline", "libtorch"],
@@ -53,10 +63,18 @@ SOURCES = {".h", ".cuh", ".cpp", ".cu"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
-def folder_rule(path: str) -> list[str] | None:
-    """Returns what a file may include of our own, None where anything goes."""
-    matching = [key for key in ALLOWED if path == key or path.startswith(key + "/")]
-    return ALLOWED[max(matching, key=len)] if matching else None
+def folder_rule(path: str, rules: dict) -> list[str] | set[str] | None:
+    """Returns what a file may include by the rule of its folder, None where anything goes."""
+    matching = [key for key in rules if path == key or path.startswith(key + "/")]
+    return rules[max(matching, key=len)] if matching else None
+
+
+def is_allowed(name: str, rule: list[str] | None) -> bool:
+    """Tells whether a rule has a header of our own."""
+    if rule is None:
+        return True
+    matching = [a for a in rule if (name + "/").startswith(a.removeprefix("!") + "/")]
+    return bool(matching) and not max(matching, key=len).startswith("!")
 
 
 def violations(root: Path) -> list[str]:
@@ -67,7 +85,8 @@ def violations(root: Path) -> list[str]:
         path = file.relative_to(root).as_posix()
         if file.suffix not in SOURCES or path.startswith(("build/", ".", "out/")):
             continue
-        rule = folder_rule(path)
+        rule = folder_rule(path, ALLOWED)
+        standard = folder_rule(path, STANDARD)
         text = file.read_text(encoding="utf-8")
         if path.startswith(QUIET) and not path.endswith("/error.h"):
             code = re.sub(r"//.*", "", text)
@@ -79,11 +98,11 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{path}: names the CUDA header {name}")
             if HIGHWAY.match(name) and not path.startswith(MAY_USE_HIGHWAY):
                 found.append(f"{path}: names the Highway header {name}")
-            if path.startswith("src/step/") and "/" not in name and name not in LANGUAGE:
-                found.append(f"{path}: must not include {name}")
             is_own = ("/" in name and name.split("/")[0] in own) or name == "backend.h"
-            allowed = rule is None or any(name == a or name.startswith(a + "/") for a in rule)
-            if is_own and not allowed:
+            is_standard = "/" not in name and not is_own
+            if is_own and not is_allowed(name, rule):
+                found.append(f"{path}: must not include {name}")
+            if is_standard and standard is not None and name not in standard:
                 found.append(f"{path}: must not include {name}")
     return found
 
@@ -92,14 +111,20 @@ def self_test() -> None:
     """Plants one violation of each kind and expects to find just these."""
     planted = {
         "src/cpu/a.cpp": '#include "torch/torch.h"\n',
-        "src/api/b.cpp": "#include <cpu/row_io.h>\n",
+        "src/api/b.cpp": "#include <cpu/targets.h>\n",
         "include/tautline/c.h": "#include <cuda_runtime.h>\n",
         "src/step/d.h": '#include "tautline/tv1d.h"\n#include <cstdint>\n',
         "src/step/f.h": "#include <vector>\n",
+        "src/step/i.h": '#include "step/row/row_io.h"\n',
+        "src/step/row/j.h": "#include <thread>\n",
+        "src/step/row/good.h": '#include <cmath>\n#include "backend.h"\n#include "step/segment.h"\n',
+        "src/cuda/kernels/k.cuh": '#include "cuda/dispatch/launch.h"\n',
+        "src/cuda/dispatch/l.cu": '#include "cpu/parallel.h"\n',
+        "src/cuda/dispatch/good.cu": '#include "cuda/kernels/kernel_rows.cuh"\n#include <cuda_runtime.h>\n',
         "src/cpu/e.cpp": 'void f() { printf("no"); }  // printf\n',
         "src/cpu/g.cpp": '#include "hwy/highway.h"\n',
         "src/cpu/vector/h.h": '#include "backend.h"\n',
-        "src/cpu/vector/good.cpp": '#include "hwy/highway.h"\n#include "cpu/scratch.h"\n',
+        "src/cpu/vector/good.cpp": '#include "hwy/highway.h"\n#include "step/row/scratch.h"\n',
         "src/torch/good.cpp": "#include <torch/csrc/stable/library.h>\n",
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -116,8 +141,12 @@ def self_test() -> None:
         "src/cpu/e.cpp",
         "src/cpu/g.cpp",
         "src/cpu/vector/h.h",
+        "src/cuda/dispatch/l.cu",
+        "src/cuda/kernels/k.cuh",
         "src/step/d.h",
         "src/step/f.h",
+        "src/step/i.h",
+        "src/step/row/j.h",
     ]:
         raise SystemExit(f"self-test found {found}")
 

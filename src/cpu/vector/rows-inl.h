@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu/row_io.h"
 #include "cpu/vector/segments-inl.h"
 #include "cpu/vector/vector_kernels.h"
 #include "hwy/highway.h"
+#include "step/row/row_io.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tautline::detail::HWY_NAMESPACE {

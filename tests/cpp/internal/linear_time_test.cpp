@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cpu/parallel.h"
-#include "cpu/row_solver.h"
+#include "step/row/row_solver.h"
 #include "support/rows.h"
 
 namespace tautline::testing {

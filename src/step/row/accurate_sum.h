@@ -3,25 +3,29 @@
 
 #include <cmath>
 
+#include "step/host_device.h"
+
 namespace tautline::detail {
 
 /// Knuth's two-sum, with the errors added up beside the sum.
 class AccurateSum {
  public:
-  void add(double value) noexcept {
+  constexpr void add(double value) noexcept {
     const double sum = sum_ + value;
     const double part = sum - sum_;
     error_ += (sum_ - (sum - part)) + (value - part);
     sum_ = sum;
   }
   /// Adds a * b without rounding the product.
-  void add_product(double a, double b) noexcept {
+  TAUTLINE_HOST_DEVICE void add_product(double a, double b) noexcept {
     const double product = a * b;
     add(product);
     error_ += std::fma(a, b, -product);
   }
   /// The errors of a sum that is not finite mean nothing.
-  [[nodiscard]] double value() const noexcept { return std::isfinite(sum_) ? sum_ + error_ : sum_; }
+  [[nodiscard]] TAUTLINE_HOST_DEVICE double value() const noexcept {
+    return std::isfinite(sum_) ? sum_ + error_ : sum_;
+  }
 
  private:
   double sum_ = 0;

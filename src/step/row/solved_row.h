@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "backend.h"
-#include "cpu/row_io.h"
-#include "cpu/row_lam.h"
-#include "cpu/scaling.h"
-#include "cpu/scratch.h"
+#include "step/host_device.h"
+#include "step/row/row_io.h"
+#include "step/row/scaling.h"
+#include "step/row/scratch.h"
 
 namespace tautline::detail {
 
@@ -20,13 +20,13 @@ struct SolvedRow {
   const double* y = nullptr;
   double weight_scale = 1;  // that `weight` was multiplied by to keep its sums finite
 
-  [[nodiscard]] bool is_present(std::int32_t i) const noexcept {
+  [[nodiscard]] constexpr bool is_present(std::int32_t i) const noexcept {
     return weight == nullptr || weight[i] != 0;
   }
 
   /// x - prox(x) of sample i, from the result of either mode; 0 where a missing
   /// sample holds no number, or a row without samples no solution.
-  [[nodiscard]] double residual(std::int32_t i) const noexcept {
+  [[nodiscard]] TAUTLINE_HOST_DEVICE double residual(std::int32_t i) const noexcept {
     if (weight[i] == 0) return std::isfinite(x[i]) && std::isfinite(y[i]) ? x[i] - y[i] : 0;
     return sharp ? y[i] - x[i] : x[i] - y[i];
   }
@@ -34,8 +34,8 @@ struct SolvedRow {
 
 /// Loads a row into scratch.codes and, with data weights, scratch.weight, .width
 /// and .width_error; leaves .x, .y, .lam and .compact free.
-inline SolvedRow load_solved_row(const SolvedRows& solved, std::int64_t row,
-                                 const RowScratch& scratch) noexcept {
+TAUTLINE_HOST_DEVICE inline SolvedRow load_solved_row(const SolvedRows& solved, std::int64_t row,
+                                                      const RowScratch& scratch) noexcept {
   const Rows& rows = solved.rows;
   SolvedRow result = {.codes = scratch.codes, .sharp = solved.mode == Mode::sharp};
   unpack_codes(solved.partition + row * partition_words(rows.n), rows.n, scratch.codes);

@@ -16,7 +16,7 @@ struct SegmentSpan {
 
 /// `codes` is anything that gives code i as codes[i].
 template <class Codes, class Use>
-void for_each_segment(const Codes& codes, std::int32_t n, Use&& use) {
+constexpr void for_each_segment(const Codes& codes, std::int32_t n, Use&& use) {
   int left_sign = 0;
   for (std::int32_t first = 0, last = 0; first < n; first = last) {
     last = first + 1;

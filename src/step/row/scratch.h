@@ -1,9 +1,10 @@
-// Scratch memory: one block a call, cut into arrays, one part a task.
+// Scratch memory: one block a call, cut into arrays, one part a task or thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "step/host_device.h"
 #include "tautline/partition.h"
 
 namespace tautline::detail {
@@ -12,17 +13,17 @@ namespace tautline::detail {
 /// the code that takes the arrays also tells how much memory they need.
 class Scratch {
  public:
-  explicit Scratch(std::byte* block) noexcept : block_(block) {}
+  TAUTLINE_HOST_DEVICE explicit Scratch(std::byte* block) noexcept : block_(block) {}
 
   template <class T>
-  T* take(std::int64_t count) noexcept {
+  TAUTLINE_HOST_DEVICE T* take(std::int64_t count) noexcept {
     const std::size_t at = used_;
     used_ +=
         (static_cast<std::size_t>(count) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
     return block_ == nullptr ? nullptr : reinterpret_cast<T*>(block_ + at);
   }
 
-  [[nodiscard]] std::size_t used() const noexcept { return used_; }
+  [[nodiscard]] constexpr std::size_t used() const noexcept { return used_; }
 
   static constexpr std::size_t kAlignment = 64;
 
@@ -34,7 +35,7 @@ class Scratch {
 /// All that any of the 1D calls needs for a row of n elements: 33 bytes an
 /// element, 98 with data weights.
 struct RowScratch {
-  RowScratch(Scratch& scratch, std::int32_t n, bool weighted) noexcept
+  TAUTLINE_HOST_DEVICE RowScratch(Scratch& scratch, std::int32_t n, bool weighted) noexcept
       : x(scratch.take<double>(n)),
         y(scratch.take<double>(n + 1)),
         lam(scratch.take<double>(n + 1)),
@@ -72,5 +73,11 @@ struct RowScratch {
   Code* compact_codes = nullptr;
   double* compact = nullptr;
 };
+
+inline std::size_t row_scratch_bytes(std::int32_t n, bool weighted) noexcept {
+  Scratch counter(nullptr);
+  RowScratch(counter, n, weighted);
+  return counter.used();
+}
 
 }  // namespace tautline::detail

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "step/host_device.h"
+
 namespace tautline::detail {
 
 /// Sizes within these need no scaling: products of sums stay finite and normal.
@@ -18,7 +20,7 @@ inline constexpr double kSmallest = 0x1p-200;
 inline constexpr double kUnbinding = 0x1p450;
 
 /// The largest |value|; NaN or infinite where a value is.
-inline double largest_size(const double* values, std::int32_t count) noexcept {
+TAUTLINE_HOST_DEVICE inline double largest_size(const double* values, std::int32_t count) noexcept {
   double largest = 0;
   for (std::int32_t i = 0; i < count; ++i) {
     const double size = std::abs(values[i]);
@@ -29,21 +31,23 @@ inline double largest_size(const double* values, std::int32_t count) noexcept {
 }
 
 /// The power of two that brings `size` near 1 where it is extreme, else 1.
-inline double choose_scale(double size) noexcept {
+TAUTLINE_HOST_DEVICE inline double choose_scale(double size) noexcept {
   if (size == 0 || (size >= kSmallest && size <= kLargest)) return 1;
   return std::ldexp(1.0, std::clamp(-std::ilogb(size), -1000, 1000));  // 1 / it is finite too
 }
 
-inline void multiply(double* values, std::int32_t count, double factor) noexcept {
+constexpr void multiply(double* values, std::int32_t count, double factor) noexcept {
   if (factor == 1) return;
   for (std::int32_t i = 0; i < count; ++i) values[i] *= factor;
 }
 
 /// lam in the scale of x and weight, finite. What is not 0 stays so.
-inline double scale_lam(double lam, double scale, double weight_scale) noexcept {
+constexpr double scale_lam(double lam, double scale, double weight_scale) noexcept {
   if (lam == 0) return 0;
   const double factor = scale * weight_scale;
-  const double scaled = std::isnormal(factor) ? lam * factor : lam * scale * weight_scale;
+  const bool is_normal =
+      factor >= std::numeric_limits<double>::min() && factor <= std::numeric_limits<double>::max();
+  const double scaled = is_normal ? lam * factor : lam * scale * weight_scale;
   return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), kUnbinding);
 }
 

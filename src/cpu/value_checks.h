@@ -1,32 +1,15 @@
-// lam and weight of a row, and whether their values are allowed. On the CPU a
-// bad value is an error before anything is written.
+// Whether the values of lam and weight are allowed. On the CPU a bad one is an
+// error before anything is written.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "backend.h"
-#include "cpu/row_io.h"
 #include "cpu/targets.h"
+#include "step/row/row_io.h"
+#include "step/row/row_values.h"
 
 namespace tautline::detail {
-
-/// One number for the row, or one an edge in the buffer it was loaded to.
-struct LoadedLam {
-  bool per_edge;
-  double number;
-};
-
-inline LoadedLam load_lam(const RowLam& lam, const Rows& rows, std::int64_t row, double* edges) {
-  if (!lam.array.given) return {false, lam.number};
-  const auto values = lam.array.row(rows, row);
-  if (values.size == 0) return {false, 1};  // one sample and no edge: any lam but 0 is the same
-  if (values.size == 1) return {false, load_element(values, 0)};
-  load_row(values, values.size, edges);
-  return {true, 0};
-}
 
 /// The batch of an array alone: dimensions that it is broadcast over count once.
 inline Rows own_rows(const ConstRowArray& array, Rows rows) noexcept {
@@ -102,47 +85,26 @@ Status check_values(const ConstRowArray& array, const Rows& batch, const char* n
 }
 
 inline Status check_lam(const RowLam& lam, const Rows& rows) noexcept {
-  constexpr const char* kExpected = "must be >= 0 and not NaN";
-  if (lam.array.given) {
-    return check_values(lam.array, rows, "lam", kExpected, [](auto v) { return v >= 0; });
-  }
-  if (lam.number >= 0) return {};
-  return {.code = StatusCode::invalid_argument,
-          .argument = "lam",
-          .expected = kExpected,
-          .given = lam.number,
-          .has_given = true};
+  if (!lam.array.given) return check_lam_number(lam);
+  return check_values(lam.array, rows, "lam", kAllowedLam,
+                      [](auto value) { return is_allowed_lam(value); });
 }
-
-/// How far the weights of a row may differ: what the string's sums can carry.
-inline constexpr double kLargestWeightRatio = 0x1p100;
 
 inline Status check_weight(const ConstRowArray& weight, const Rows& batch) noexcept {
   if (!weight.given) return {};
   const Status values = check_values(weight, batch, "weight", "must be >= 0 and finite",
-                                     [](auto v) { return v >= 0 && std::isfinite(v); });
+                                     [](auto value) { return is_allowed_weight(value); });
   if (!values.ok()) return values;
   const Rows rows = own_rows(weight, batch);
   for (std::int64_t r = 0; r < rows.count; ++r) {
     const auto row = weight.row(rows, r);
-    double smallest = std::numeric_limits<double>::infinity();
-    double largest = 0;
-    std::int32_t place = 0;
-    for (std::int32_t i = 0; i < row.size; ++i) {
-      const double value = load_element(row, i);
-      largest = std::max(largest, value);
-      if (value > 0 && value < smallest) {
-        smallest = value;
-        place = i;
-      }
-    }
-    if (largest / kLargestWeightRatio > smallest) {
+    if (const WeightRange range = range_of_weights(row); range.is_too_wide()) {
       return {.code = StatusCode::invalid_argument,
               .argument = "weight",
               .expected = "must be 0 or at least 2^-100 of the largest in its row",
-              .given = smallest,
+              .given = range.smallest,
               .has_given = true,
-              .index = flat_index(rows, r, place, row.size)};
+              .index = flat_index(rows, r, range.place, row.size)};
     }
   }
   return {};

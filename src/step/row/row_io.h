@@ -1,5 +1,5 @@
-// Rows in and out of memory: any dtype, any stride, to and from float64, in
-// which the CPU backend computes.
+// Rows in and out of memory: any dtype, any stride, to and from the type that is
+// computed in.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,14 @@
 #include <type_traits>
 
 #include "backend.h"
+#include "step/host_device.h"
 #include "step/small_float.h"
 
 namespace tautline::detail {
 
 /// Calls use(T{}) with the storage type that a dtype stands for.
 template <class Use>
-decltype(auto) with_storage(DType dtype, Use&& use) {
+TAUTLINE_HOST_DEVICE decltype(auto) with_storage(DType dtype, Use&& use) {
   switch (dtype) {
     case DType::float16: return use(Float16{});
     case DType::bfloat16: return use(BFloat16{});
@@ -31,7 +32,7 @@ inline constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DTyp
 
 /// A stored value in the arithmetic of T, and back, each rounded at most once.
 template <class T, class Storage>
-[[nodiscard]] T from_storage(Storage value) noexcept {
+[[nodiscard]] constexpr T from_storage(Storage value) noexcept {
   if constexpr (std::is_floating_point_v<Storage>) {
     return static_cast<T>(value);
   } else if constexpr (std::is_same_v<T, float>) {
@@ -42,7 +43,7 @@ template <class T, class Storage>
 }
 
 template <class Storage, class T>
-[[nodiscard]] Storage to_storage(T value) noexcept {
+[[nodiscard]] constexpr Storage to_storage(T value) noexcept {
   if constexpr (std::is_floating_point_v<Storage>) {
     return static_cast<Storage>(value);
   } else if constexpr (std::is_same_v<T, double>) {
@@ -54,7 +55,7 @@ template <class Storage, class T>
   }
 }
 
-inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
+TAUTLINE_HOST_DEVICE inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
   return with_storage(row.dtype, [&](auto storage) {
     using T = decltype(storage);
     return static_cast<double>(static_cast<const T*>(row.data)[i * row.stride]);
@@ -63,7 +64,7 @@ inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
 
 /// Loads `count` elements; a broadcast row has stride 0.
 template <class T>
-void load_row(const RowSpan<const void>& row, std::int32_t count, T* out) {
+TAUTLINE_HOST_DEVICE void load_row(const RowSpan<const void>& row, std::int32_t count, T* out) {
   with_storage(row.dtype, [&](auto storage) {
     using Storage = decltype(storage);
     const auto* data = static_cast<const Storage*>(row.data);
@@ -77,7 +78,7 @@ void load_row(const RowSpan<const void>& row, std::int32_t count, T* out) {
 
 /// Stores `count` elements, each rounded once.
 template <class T>
-void store_row(const RowSpan<void>& row, std::int32_t count, const T* in) {
+TAUTLINE_HOST_DEVICE void store_row(const RowSpan<void>& row, std::int32_t count, const T* in) {
   with_storage(row.dtype, [&](auto storage) {
     using Storage = decltype(storage);
     auto* data = static_cast<Storage*>(row.data);
@@ -91,30 +92,31 @@ void store_row(const RowSpan<void>& row, std::int32_t count, const T* in) {
 
 /// A row from element `first` on.
 template <class Data>
-RowSpan<Data> drop_front(const RowSpan<Data>& row, std::int32_t first) noexcept {
+constexpr RowSpan<Data> drop_front(const RowSpan<Data>& row, std::int32_t first) noexcept {
   using Byte = std::conditional_t<std::is_const_v<Data>, const std::byte, std::byte>;
   return {static_cast<Byte*>(row.data) + first * row.stride * size_of(row.dtype), row.dtype,
           row.stride, row.size - first};
 }
 
 /// Copies one element between rows of one dtype, bit for bit.
-inline void copy_element(const RowSpan<void>& to, std::int64_t i, const RowSpan<const void>& from,
-                         std::int64_t j) {
-  const std::int64_t bytes = size_of(to.dtype);
-  std::memmove(static_cast<std::byte*>(to.data) + i * to.stride * bytes,
-               static_cast<const std::byte*>(from.data) + j * from.stride * bytes,
-               static_cast<std::size_t>(bytes));
+TAUTLINE_HOST_DEVICE inline void copy_element(const RowSpan<void>& to, std::int64_t i,
+                                              const RowSpan<const void>& from, std::int64_t j) {
+  with_storage(to.dtype, [&](auto element) {
+    using T = decltype(element);
+    std::memcpy(&element, static_cast<const T*>(from.data) + j * from.stride, sizeof(T));
+    std::memcpy(static_cast<T*>(to.data) + i * to.stride, &element, sizeof(T));
+  });
 }
 
 /// The codes of a row, one a byte while it is worked on, to the 2-bit form: bytes
 /// are moved together in pairs, then pairs of pairs.
-inline std::uint32_t pack_eight_codes(std::uint64_t bytes) noexcept {
+constexpr std::uint32_t pack_eight_codes(std::uint64_t bytes) noexcept {
   bytes = (bytes | bytes >> 6) & 0x000F000F000F000F;
   bytes = (bytes | bytes >> 12) & 0x000000FF000000FF;
   return static_cast<std::uint32_t>(bytes | bytes >> 24) & 0xFFFF;
 }
 
-inline std::uint64_t unpack_eight_codes(std::uint32_t bits) noexcept {
+constexpr std::uint64_t unpack_eight_codes(std::uint32_t bits) noexcept {
   std::uint64_t bytes = bits & 0xFFFF;
   bytes = (bytes | bytes << 24) & 0x000000FF000000FF;
   bytes = (bytes | bytes << 12) & 0x000F000F000F000F;
@@ -123,13 +125,14 @@ inline std::uint64_t unpack_eight_codes(std::uint32_t bits) noexcept {
 
 static_assert(std::endian::native == std::endian::little, "codes are moved as bytes of numbers");
 
-inline std::uint32_t pack_word(const void* sixteen_codes) noexcept {
+TAUTLINE_HOST_DEVICE inline std::uint32_t pack_word(const void* sixteen_codes) noexcept {
   std::uint64_t halves[2];
   std::memcpy(halves, sixteen_codes, sizeof(halves));
   return pack_eight_codes(halves[0]) | pack_eight_codes(halves[1]) << 16;
 }
 
-inline void pack_codes(const Code* codes, std::int64_t n, std::uint32_t* words) noexcept {
+TAUTLINE_HOST_DEVICE inline void pack_codes(const Code* codes, std::int64_t n,
+                                            std::uint32_t* words) noexcept {
   const std::int64_t whole = n / kCodesPerWord * kCodesPerWord;
   for (std::int64_t i = 0; i < whole; i += kCodesPerWord) *words++ = pack_word(codes + i);
   if (whole == n) return;
@@ -138,11 +141,12 @@ inline void pack_codes(const Code* codes, std::int64_t n, std::uint32_t* words) 
   *words = pack_word(rest);
 }
 
-inline void unpack_codes(const std::uint32_t* words, std::int32_t n, Code* codes) {
+TAUTLINE_HOST_DEVICE inline void unpack_codes(const std::uint32_t* words, std::int32_t n,
+                                              Code* codes) {
   for (std::int32_t first = 0; first < n; first += kCodesPerWord) {
     const std::uint32_t word = words[first / kCodesPerWord];
     const std::uint64_t halves[2] = {unpack_eight_codes(word), unpack_eight_codes(word >> 16)};
-    const std::int32_t count = std::min(n - first, kCodesPerWord);
+    const std::int32_t count = std::min(n - first, std::int32_t{kCodesPerWord});
     std::memcpy(codes + first, halves, static_cast<std::size_t>(count));
   }
 }
