@@ -22,10 +22,14 @@ if(NOT TAUTLINE_CUDA STREQUAL "OFF")
     # What all CUDA sources are compiled with. Steps shared with the host are
     # constexpr functions and need no markup to run on a device; without fused
     # multiply-adds they round there as on the host. (CMake 3.25 does not know
-    # how to ask nvcc for C++20.)
+    # how to ask nvcc for C++20; warning 554 is about a conversion that `requires`
+    # rules out.)
     add_library(tautline_cuda_options INTERFACE)
     target_compile_options(tautline_cuda_options INTERFACE
-      $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr --fmad=false -Xcompiler=-ffp-contract=off>)
+      $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr --fmad=false
+        --diag-suppress=554
+        -Xcompiler=-ffp-contract=off,-Wall,-Wextra
+        $<$<BOOL:${TAUTLINE_WERROR}>:--Werror=all-warnings>>)
   elseif(TAUTLINE_CUDA STREQUAL "ON")
     message(FATAL_ERROR "TAUTLINE_CUDA=ON, but no CUDA compiler was found (set CUDACXX).")
   else()

@@ -10,6 +10,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
 install(EXPORT tautline-core NAMESPACE tautline::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautline
   COMPONENT core)
+# A static library leaves the CUDA runtime to whoever links it.
+get_target_property(type tautline_core TYPE)
+set(tautline_needs_cuda_to_link OFF)
+if(TAUTLINE_HAS_CUDA AND type STREQUAL "STATIC_LIBRARY")
+  set(tautline_needs_cuda_to_link ON)
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tautline-config.cmake.in
   ${PROJECT_BINARY_DIR}/tautline-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautline)

@@ -123,6 +123,8 @@ struct Backend {
   /// what it does run on: null where something else is asked for.
   std::span<const char* const> (*targets)() noexcept;
   const char* (*target)() noexcept;
+  /// What an error number of the device means (static text); null where there are none.
+  const char* (*error_text)(int error) noexcept;
 
   std::size_t (*workspace1d)(const Rows&, bool weighted, const Context&) noexcept;
   Status (*forward1d)(const Forward1d&, const Context&) noexcept;
@@ -134,5 +136,6 @@ struct Backend {
 };
 
 extern const Backend kCpuBackend;
+extern const Backend kCudaBackend;  // only where the build has CUDA
 
 }  // namespace tautline::detail

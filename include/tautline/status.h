@@ -14,9 +14,10 @@ enum class StatusCode : std::uint8_t {
   invalid_argument,    // `argument` names it, `expected` says what is allowed
   unsupported_device,  // this build has no such device
   out_of_memory,       // scratch memory could not be had; nothing was written
+  device_error,        // CUDA refused a launch, or had failed before; outputs are undefined
 };
 
-/// The result of a call. On anything but `ok` no output was written.
+/// The result of a call. On anything but `ok` and `device_error` no output was written.
 struct [[nodiscard]] Status {
   StatusCode code = StatusCode::ok;
   const char* argument = "";  // name of the argument at fault; static text
@@ -24,6 +25,7 @@ struct [[nodiscard]] Status {
   double given = 0;           // what it was: a size, a value, a dimension
   bool has_given = false;     // whether `given` says something
   std::int64_t index = -1;    // where: the element, in row-major order, or the dimension; or -1
+  int device_error = 0;       // the cudaError_t (StatusCode::device_error)
 
   [[nodiscard]] constexpr bool ok() const noexcept { return code == StatusCode::ok; }
 };

@@ -72,7 +72,15 @@ bool has_distinct_elements(const ConstView& view) {
 }  // namespace
 
 const Backend* find_backend(Device device) noexcept {
-  return device == Device::cpu ? &kCpuBackend : nullptr;
+  switch (device) {
+    case Device::cpu: return &kCpuBackend;
+#ifdef TAUTLINE_HAS_CUDA
+    case Device::cuda: return &kCudaBackend;
+#else
+    case Device::cuda: break;
+#endif
+  }
+  return nullptr;
 }
 
 Arguments::Arguments(const char* name, const ConstView& shaped, int dim) noexcept {

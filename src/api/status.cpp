@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/arguments.h"
+
 namespace tautline {
 namespace {
 
@@ -13,6 +15,13 @@ int describe_argument(const Status& s, char* buffer, std::size_t size) {
   }
   return std::snprintf(buffer, size, "%s: %s, got %.9g at index %lld", s.argument, s.expected,
                        s.given, static_cast<long long>(s.index));
+}
+
+int describe_device_error(const Status& s, char* buffer, std::size_t size) {
+  const detail::Backend* backend = detail::find_backend(Device::cuda);
+  const char* text =
+      backend == nullptr ? "no CUDA in this build" : backend->error_text(s.device_error);
+  return std::snprintf(buffer, size, "CUDA error %d: %s", s.device_error, text);
 }
 
 }  // namespace
@@ -28,6 +37,7 @@ std::size_t describe(const Status& status, char* buffer, std::size_t size) noexc
     case StatusCode::out_of_memory:
       length = std::snprintf(buffer, size, "out of memory: %.0f bytes of scratch", status.given);
       break;
+    case StatusCode::device_error: length = describe_device_error(status, buffer, size); break;
   }
   return static_cast<std::size_t>(std::max(length, 0));
 }

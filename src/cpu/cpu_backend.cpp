@@ -35,6 +35,7 @@ Status on_chosen_target(const Call& call, const Context& context) noexcept {
 const Backend kCpuBackend = {
     .targets = targets,
     .target = target,
+    .error_text = nullptr,
     .workspace1d = workspace1d,
     .forward1d = on_chosen_target<forward1d>,
     .backward1d = on_chosen_target<backward1d>,

@@ -34,7 +34,8 @@ SomeView make_view(const Array& array) {
 PyObject* exception_type(StatusCode code) {
   switch (code) {
     case StatusCode::out_of_memory: return PyExc_MemoryError;
-    case StatusCode::unsupported_device: return PyExc_RuntimeError;
+    case StatusCode::unsupported_device:
+    case StatusCode::device_error: return PyExc_RuntimeError;
     default: return PyExc_ValueError;
   }
 }

@@ -35,6 +35,9 @@ TEST(Status, DescribesEveryCode) {
             "out of memory: 4096 bytes of scratch");
   EXPECT_EQ(message({.code = StatusCode::unsupported_device}),
             "device: this build of tautline has no CUDA");
+  EXPECT_EQ(message({.code = StatusCode::device_error, .device_error = 700}),
+            capabilities().cuda ? "CUDA error 700: an illegal memory access was encountered"
+                                : "CUDA error 700: no CUDA in this build");
 }
 
 TEST(Status, CheckThrowsWithTheMessageAndTheStatus) {
