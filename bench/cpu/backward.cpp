@@ -14,6 +14,7 @@
 #include "data.h"
 #include "forward_case.h"
 #include "measure.h"
+#include "short_number.h"
 #include "storage.h"
 
 namespace bench {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "measure.h"
+#include "problem.h"
 #include "reference.h"
 
 namespace bench {

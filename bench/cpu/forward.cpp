@@ -2,11 +2,10 @@
 
 #include <tautline/tautline.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "pool.h"
 #include "problem.h"
 #include "reference.h"
+#include "short_number.h"
 
 namespace bench {
 namespace {
@@ -25,19 +25,13 @@ struct alignas(64) CacheLine {
 /// Says how wrong a result is; empty if it is right.
 template <class T>
 std::string difference_from_reference(const ForwardCase& c, const T* x, const std::vector<T>& y) {
-  std::vector<double> exact_x(y.size());
-  std::vector<double> exact_y(y.size());
-  const auto widen = [](T value) { return static_cast<double>(value); };
-  std::transform(x, x + y.size(), exact_x.begin(), widen);
-  std::ranges::transform(y, exact_y.begin(), widen);
-
+  const std::vector<double> exact_x = widened(std::span(x, y.size()));
+  const std::vector<double> exact_y = widened(std::span(y));
   std::string why;
   const auto reference = certified_solution(c, exact_x, why);
   if (reference.empty()) return why;
-  const auto [low, high] = std::ranges::minmax(reference);
-  const double rounding = Storage<T>::kUnitInLastPlace * std::max(std::abs(low), std::abs(high));
   const double error = largest_difference(reference, exact_y);
-  if (error <= kTolerance * range_of(exact_x) + rounding) return {};
+  if (error <= kTolerance * range_of(exact_x) + rounding_of<T>(reference)) return {};
   return "wrong by " + short_number(error);
 }
 

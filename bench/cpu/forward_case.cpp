@@ -14,12 +14,6 @@ bool is_image(const ForwardCase& c) {
 
 }  // namespace
 
-std::string short_number(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
-
 std::vector<std::int64_t> ForwardCase::shape() const {
   if (is_image(*this)) return {data.rows / data.n, data.n, data.n};
   return {data.rows, data.n};

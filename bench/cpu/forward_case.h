@@ -28,9 +28,6 @@ struct ForwardCase {
 
 [[nodiscard]] std::vector<ForwardCase> forward_cases();
 
-/// A number as the names of benchmarks show it: 0.05, 1, 2000.
-[[nodiscard]] std::string short_number(double value);
-
 /// The penalties of a case that has an array of them: in [lam / 2, 3 lam / 2], or all equal. As
 /// float32, like the data, so that every solver gets the same problem.
 [[nodiscard]] std::vector<float> lam_values(const ForwardCase& c);

@@ -1,21 +1,11 @@
 #include "measure.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
-#include <vector>
+
+#include "statistics.h"
 
 namespace bench {
-namespace {
-
-double interquartile_range(const std::vector<double>& times) {
-  std::vector<double> sorted = times;
-  std::ranges::sort(sorted);
-  const std::size_t quarter = sorted.size() / 4;
-  return sorted[sorted.size() - 1 - quarter] - sorted[quarter];
-}
-
-}  // namespace
 
 void add_benchmark(const std::string& name, std::function<void(benchmark::State&)> function) {
   benchmark::RegisterBenchmark(name.c_str(), std::move(function))

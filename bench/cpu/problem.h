@@ -3,9 +3,12 @@
 
 #include <tautline/tautline.h>
 
+#include <span>
+#include <string>
 #include <vector>
 
 #include "forward_case.h"
+#include "reference.h"
 #include "storage.h"
 
 namespace bench {
@@ -34,6 +37,14 @@ template <class T>
 [[nodiscard]] tautline::Problem1d problem_of(const ForwardCase& c, const T* x,
                                              const Penalty<T>& penalty) {
   return {.x = view_of(x, c.shape()), .lam = penalty.lam(), .dim = c.dim()};
+}
+
+/// The right answer of a case for the batch `x`, or nothing and in `why` the reason.
+[[nodiscard]] inline std::vector<double> certified_solution(const ForwardCase& c,
+                                                            std::span<const double> x,
+                                                            std::string& why) {
+  const Penalty<double> penalty(c);
+  return certified_solution(problem_of(c, x.data(), penalty), why);
 }
 
 }  // namespace bench

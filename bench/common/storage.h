@@ -3,22 +3,26 @@
 
 #include <tautline/tautline.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 namespace bench {
 
-/// Storage of a bfloat16: the upper half of a float32.
+/// Storage of a bfloat16: the upper half of a float32. constexpr, so that a GPU can convert too.
 struct BFloat16 {
   std::uint16_t bits = 0;
 
   BFloat16() = default;
-  explicit BFloat16(float value) {
+  explicit constexpr BFloat16(float value) {
     const auto word = std::bit_cast<std::uint32_t>(value);
     bits = static_cast<std::uint16_t>((word + 0x7FFFU + (word >> 16U & 1U)) >> 16U);
   }
-  explicit operator double() const {
+  explicit constexpr operator double() const {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
   }
 };
@@ -43,6 +47,20 @@ struct Storage<BFloat16> {
   static constexpr auto kDType = tautline::DType::bfloat16;
   static constexpr double kUnitInLastPlace = 0x1p-7;
 };
+
+template <class T>
+[[nodiscard]] std::vector<double> widened(std::span<const T> values) {
+  std::vector<double> wide(values.size());
+  std::ranges::transform(values, wide.begin(), [](T value) { return static_cast<double>(value); });
+  return wide;
+}
+
+/// What rounding to T may change in the largest of the values.
+template <class T>
+[[nodiscard]] double rounding_of(std::span<const double> values) {
+  const auto [low, high] = std::ranges::minmax(values);
+  return Storage<T>::kUnitInLastPlace * std::max(std::abs(low), std::abs(high));
+}
 
 /// A view of an array without gaps.
 template <class T>

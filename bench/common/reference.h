@@ -2,21 +2,21 @@
 // time counts.
 #pragma once
 
+#include <tautline/tautline.h>
+
 #include <span>
 #include <string>
 #include <vector>
-
-#include "forward_case.h"
 
 namespace bench {
 
 /// The largest difference from the right answer that is allowed, as a fraction of the data's range.
 inline constexpr double kTolerance = 1e-6;
 
-/// The solution of the case for the batch `x` in float64, or nothing and in `why` the reason: the
-/// solver failed, or its result is not optimal.
-[[nodiscard]] std::vector<double> certified_solution(const ForwardCase& c,
-                                                     std::span<const double> x, std::string& why);
+/// The solution of a problem in float64 without gaps in memory, or nothing and in `why` the reason:
+/// the solver failed, or its result is not optimal.
+[[nodiscard]] std::vector<double> certified_solution(const tautline::Problem1d& problem,
+                                                     std::string& why);
 
 [[nodiscard]] double range_of(std::span<const double> values);
 

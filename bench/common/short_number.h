@@ -1,0 +1,15 @@
+// Numbers as the names of benchmarks and their faults show them: 0.05, 1, 2000.
+#pragma once
+
+#include <sstream>
+#include <string>
+
+namespace bench {
+
+[[nodiscard]] inline std::string short_number(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+}  // namespace bench
