@@ -1,0 +1,21 @@
+// Data, made on the GPU: values are made as float32, so that all dtypes get the same numbers (but
+// for bfloat16's rounding).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cases.h"
+
+namespace bench {
+
+/// Fills all rows of a case's layout. Other seeds give other data of the same family.
+template <class T>
+void fill(Family family, const Layout& layout, std::uint64_t seed, T* values, cudaStream_t stream);
+
+/// Fills the penalties of a case that has an array of them: an edge's is in [lam / 2, 3 lam / 2].
+template <class T>
+void fill_lam(const Case& c, T* values, cudaStream_t stream);
+
+}  // namespace bench

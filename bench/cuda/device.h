@@ -1,0 +1,81 @@
+// Memory, streams and captured calls of the GPU, each freed by its owner. Every failure throws.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <functional>
+
+namespace bench {
+
+/// Throws std::runtime_error with CUDA's own words.
+void check_cuda(cudaError_t error);
+
+template <class T>
+class DeviceArray {
+ public:
+  explicit DeviceArray(std::size_t size) : size_(size) {
+    check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()));
+  }
+  ~DeviceArray() { cudaFree(data_); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
+
+  /// NaN in every floating-point type: what the array held before cannot pass for a result.
+  void spoil(cudaStream_t stream) { check_cuda(cudaMemsetAsync(data_, 0xFF, bytes(), stream)); }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+};
+
+class Stream {
+ public:
+  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  [[nodiscard]] cudaStream_t get() const { return stream_; }
+  void wait() const { check_cuda(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class Event {
+ public:
+  Event() { check_cuda(cudaEventCreate(&event_)); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(cudaStream_t stream) { check_cuda(cudaEventRecord(event_, stream)); }
+  [[nodiscard]] double ms_since(const Event& start) const;  // waits for this one
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// What a call puts on a stream, to be replayed. A call that waits for the device cannot be
+/// captured.
+class Graph {
+ public:
+  Graph(const Stream& stream, const std::function<void()>& call);
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  [[nodiscard]] std::size_t launches() const;
+  void replay(const Stream& stream) const { check_cuda(cudaGraphLaunch(replayed_, stream.get())); }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t replayed_ = nullptr;
+};
+
+}  // namespace bench

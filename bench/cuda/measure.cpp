@@ -1,0 +1,86 @@
+#include "measure.h"
+
+#include <algorithm>
+#include <exception>
+#include <vector>
+
+#include "copy.h"
+#include "statistics.h"
+
+namespace bench {
+namespace {
+
+constexpr double kWarmUpMs = 30;  // the clocks rise
+constexpr int kFewestWarmUps = 3;
+constexpr int kMostWarmUps = 2000;
+constexpr double kLongCallMs = 20;
+constexpr double kLongCallsMs = 1000;  // all timings of a call that takes long, about
+constexpr int kFewestRepeats = 5;
+
+double time_one(const Stream& stream, Event& start, Event& end, const std::function<void()>& call) {
+  start.record(stream.get());
+  call();
+  end.record(stream.get());
+  return end.ms_since(start);
+}
+
+/// 0 where the call cannot be captured: that is told, but it is no fault.
+std::size_t count_launches(const Stream& stream, const std::function<void()>& call) {
+  try {
+    return Graph(stream, call).launches();
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+}  // namespace
+
+Timing time_calls(const Stream& stream, int repeats, const std::function<void()>& call) {
+  Event start;
+  Event end;
+  double last = 0;
+  double warm_up = 0;
+  for (int i = 0; i < kFewestWarmUps || (warm_up < kWarmUpMs && i < kMostWarmUps); ++i) {
+    last = time_one(stream, start, end, call);
+    warm_up += last;
+  }
+  if (last > kLongCallMs) {
+    repeats = std::min(repeats, std::max(kFewestRepeats, static_cast<int>(kLongCallsMs / last)));
+  }
+  std::vector<double> times;
+  for (int i = 0; i < repeats; ++i) times.push_back(time_one(stream, start, end, call));
+  const double middle = median(times);
+  return {.ms = middle, .spread = interquartile_range(times) / middle};
+}
+
+double copy_ms(const Stream& stream, int repeats, const void* from, void* to, std::size_t bytes) {
+  const Timing ours =
+      time_calls(stream, repeats, [&] { copy_by_kernel(from, to, bytes, stream.get()); });
+  const Timing cudas = time_calls(stream, repeats, [&] {
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream.get()));
+  });
+  return std::min(ours.ms, cudas.ms);
+}
+
+Result measure(const Measured& measured, How how, const Stream& stream, int repeats) {
+  std::optional<Graph> graph;
+  std::function<void()> call = measured.call;
+  if (how == How::from_graph) {
+    graph.emplace(stream, measured.call);
+    call = [&] { graph->replay(stream); };
+  }
+  call();
+  stream.wait();
+  Result result;
+  result.difference = measured.check();
+  result.launches = graph ? graph->launches() : count_launches(stream, measured.call);
+  result.timing = time_calls(stream, repeats, call);
+  result.bytes = static_cast<std::int64_t>(2 * measured.copied_bytes + measured.lam_bytes);
+  result.scratch_bytes = measured.scratch_bytes;
+  // Last, for it overwrites the result.
+  result.copy_ms =
+      copy_ms(stream, repeats, measured.copy_from, measured.copy_to, measured.copied_bytes);
+  return result;
+}
+
+}  // namespace bench

@@ -1,0 +1,56 @@
+// How a call on the GPU is timed, and what is told of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "device.h"
+
+namespace bench {
+
+struct Timing {
+  double ms = 0;      // median
+  double spread = 0;  // interquartile range, as a fraction of the median
+};
+
+/// Times `repeats` calls one by one, with CUDA events, after calls that are not timed. Calls that
+/// take long are repeated less often.
+[[nodiscard]] Timing time_calls(const Stream& stream, int repeats,
+                                const std::function<void()>& call);
+
+/// The faster of our kernel and CUDA's own copy.
+[[nodiscard]] double copy_ms(const Stream& stream, int repeats, const void* from, void* to,
+                             std::size_t bytes);
+
+/// One line of the results, as bench/measurements.py reads it.
+struct Result {
+  std::string name;
+  Timing timing;
+  double copy_ms = 0;      // of the same bytes, in the same run
+  std::int64_t bytes = 0;  // read and written, without the partition
+  std::size_t scratch_bytes = 0;
+  std::size_t launches = 0;  // 0: could not be captured
+  double difference = 0;     // the largest from the CPU's result, as a fraction of the range
+  std::string error;         // why there is no time
+};
+
+/// A call to be measured, with all that is told of it but its times.
+struct Measured {
+  std::function<void()> call;
+  std::function<double()> check;  // returns Result::difference, throws where it is too large
+  const void* copy_from = nullptr;
+  void* copy_to = nullptr;
+  std::size_t copied_bytes = 0;
+  std::size_t lam_bytes = 0;
+  std::size_t scratch_bytes = 0;
+};
+
+enum class How : std::uint8_t { called, from_graph };
+
+/// Checks, then times. Throws where something fails or is wrong.
+[[nodiscard]] Result measure(const Measured& measured, How how, const Stream& stream, int repeats);
+
+}  // namespace bench
