@@ -1,11 +1,11 @@
 # The doors to the project. Each target sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format sanitize fuzz bench clean
+.PHONY: help setup demo test lint format sanitize fuzz bench bench-cuda clean
 
 PYTHON := .venv/bin/python
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## install all that any target needs
 	@tools/setup build test lint fuzz bench
@@ -60,6 +60,15 @@ bench:  ## compare the CPU solver with other libraries; a table, and JSON in out
 	TAUTLINE_CPU=avx2 $(BENCH_CPU) --benchmark_filter=^rows/ --benchmark_out=out/bench_cpu_avx2.json
 	@python3 bench/report.py --markdown out/bench_cpu.json out/bench_cpu_avx2.json > out/bench_cpu.md
 	@python3 bench/report.py --save out out/bench_cpu.json out/bench_cpu_avx2.json
+
+bench-cuda:  ## time the CUDA solver beside a plain copy, on a GPU; a table, and JSON in out/
+	@tools/setup build bench
+	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=ON
+	cmake --build --preset release --target tautline_bench_cuda
+	@mkdir -p out && rm -f out/bench_cuda.json
+	build/release/bench/cuda/tautline_bench_cuda --json=out/bench_cuda.json; status=$$?; \
+	  [ ! -e out/bench_cuda.json ] || python3 bench/report.py --save out out/bench_cuda.json; \
+	  exit $$status
 
 clean:  ## remove all that was built
 	rm -rf build out .venv

@@ -1,4 +1,4 @@
-"""What is compared with what, and the goal of each comparison.
+"""What the CPU solver is compared with, and the goal of each comparison.
 
 A benchmark's name is group/family/shape/lam/who, with who one of ours:DTYPE, a peer's
 PACKAGE:SOLVER, and what goes with the group (see bench/cpu).
@@ -62,6 +62,12 @@ class Comparison:
         if self.ratio is None or self.goal is None:
             return None
         return self.ratio <= self.goal if self.at_most else self.ratio >= self.goal
+
+    @property
+    def goal_text(self) -> str:
+        """The goal as the table shows it, empty where there is none."""
+        sign = "<=" if self.at_most else ">="
+        return "" if self.goal is None else f"{sign} {self.goal:g}x"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Medians of a benchmark run, from Google Benchmark's JSON to the small file that is kept.
+"""Medians of a benchmark run, from the program's JSON to the small file that is kept.
 
 Knows nothing of goals and tables.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 BEST = "best"  # the instruction set that the library chooses by itself
+CUDA = "cuda"  # the one run that the results of a GPU have
 ABOUT = (
     *("date", "commit", "tautline", "compiler", "peers"),
     *("cpu", "cpu_flags", "cores", "caches", "threads"),
@@ -19,27 +20,44 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Median:
-    """The median of one benchmark's repetitions, in ns an element."""
+    """The median of one benchmark's repetitions: in ns an element, on a GPU in ms."""
 
-    cpu_ns: float
-    wall_ns: float
-    spread: float  # interquartile range of the CPU time, as a fraction of the median
+    cpu_ns: float = 0.0
+    wall_ns: float = 0.0
+    ms: float = 0.0  # of a whole call
+    copy_ms: float = 0.0  # of a plain copy of the same bytes, in the same run
+    ratio_to_copy: float = 0.0
+    spread: float = 0.0  # interquartile range of the (CPU) time, as a fraction of the median
+    bytes: int = 0  # read and written on a GPU, without the partition
     scratch_bytes: int = 0
+    launches: int = 0
+    difference: float = 0.0  # the largest from the CPU's result, as a fraction of the range
     error: str = ""  # why there is no time
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the result was not the right one; other errors are failed calls."""
+        return self.error.startswith("WRONG")
 
 
 @dataclass
 class Measurements:
-    """All medians by instruction set and benchmark name, and what they were measured on."""
+    """All medians by instruction set (or CUDA) and name, and what they were measured on."""
 
     about: dict[str, str]
     trials: dict[str, str] = field(default_factory=dict)  # of every peer, by case
     runs: dict[str, dict[str, Median]] = field(default_factory=dict)
 
+    @property
+    def device(self) -> str:
+        """Returns cpu or cuda."""
+        return "cuda" if CUDA in self.runs else "cpu"
+
     def file_name(self) -> str:
-        """Returns cpu-DATE-MACHINE, without a suffix."""
-        machine = re.sub(r"[^a-z0-9]+", "-", self.about["cpu"].lower()).strip("-")
-        return f"cpu-{self.about['date'][:10]}-{machine}"
+        """Returns DEVICE-DATE-MACHINE, without a suffix."""
+        name = self.about["gpu" if self.device == "cuda" else "cpu"]
+        machine = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+        return f"{self.device}-{self.about['date'][:10]}-{machine}"
 
     def save(self, file: Path) -> None:
         """Writes one line a benchmark, so that two files can be compared line by line."""
@@ -48,7 +66,9 @@ class Measurements:
             return ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in entries.items())
 
         def small(median: Median) -> dict[str, Any]:
-            return {k: v for k, v in asdict(median).items() if v}
+            return {
+                k: _short(v) if isinstance(v, float) else v for k, v in asdict(median).items() if v
+            }
 
         runs = ",\n".join(
             f"{json.dumps(target)}: {{\n{lines({k: small(v) for k, v in run.items()})}\n}}"
@@ -63,15 +83,17 @@ class Measurements:
 
 
 def load(files: list[Path]) -> Measurements:
-    """Reads either one file that `save` wrote, or Google Benchmark's JSON of one or more runs."""
+    """Reads a file that `save` or a GPU's benchmark wrote, or Google Benchmark's JSON of runs."""
     texts = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     if "about" in texts[0]:
         kept = texts[0]
         runs = {
-            target: {name: _kept_median(entry) for name, entry in run.items()}
+            target: {name: Median(**entry) for name, entry in run.items()}
             for target, run in kept["runs"].items()
         }
-        return Measurements(kept["about"], kept["trials"], runs)
+        if "commit" not in kept["about"]:  # fresh from the program
+            kept["about"]["commit"] = _commit()
+        return Measurements(kept["about"], kept.get("trials", {}), runs)
     measurements = Measurements(_about(texts[0]["context"]))
     for text in texts:
         context = text["context"]
@@ -80,10 +102,6 @@ def load(files: list[Path]) -> Measurements:
             if key.startswith("trial "):
                 measurements.trials.setdefault(key.removeprefix("trial "), value)
     return measurements
-
-
-def _kept_median(entry: dict[str, Any]) -> Median:
-    return Median(**{"cpu_ns": 0.0, "wall_ns": 0.0, "spread": 0.0, **entry})
 
 
 def _about(context: dict[str, Any]) -> dict[str, str]:
@@ -116,7 +134,7 @@ def _medians(benchmarks: list[dict[str, Any]]) -> dict[str, Median]:
     for entry in sorted(benchmarks, key=lambda b: b["family_index"]):
         name = entry["run_name"]
         if entry.get("error_occurred"):
-            medians[name] = Median(0, 0, 0, error=entry["error_message"])
+            medians[name] = Median(error=entry["error_message"])
         elif entry.get("aggregate_name", "median") == "median":
             medians[name] = _median(entry, spreads.get(name, {"cpu_time": 0.0}))
     return medians

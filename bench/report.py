@@ -1,40 +1,64 @@
 #!/usr/bin/env python3
-"""Prints how the CPU solver compares with its goals, wins and losses alike.
+"""Prints how a solver compares with its goals, wins and losses alike.
 
 usage: bench/report.py FILE...                  the table as text
        bench/report.py --markdown FILE...       the table as Markdown
        bench/report.py --overview FILE...       a small one, as in docs/cpu_speed.md
-       bench/report.py --save FOLDER FILE...    as text, and saves FOLDER/cpu-DATE-MACHINE.json
+       bench/report.py --save FOLDER FILE...    as text, and saves FOLDER/DEVICE-DATE-MACHINE.json
 
-FILE is Google Benchmark's JSON of one run or of several with different TAUTLINE_CPU, or one file
-that --save wrote. Those under bench/results are kept: one for a machine and a day.
+FILE is Google Benchmark's JSON of one run or of several with different TAUTLINE_CPU, the JSON of
+tautline_bench_cuda, or one file that --save wrote. Those under bench/results are kept: one for a
+machine and a day.
 """
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from goals import NO_PEER, Comparison, Run, Section, sections
-from measurements import BEST, Measurements, Median, load
+import cuda_goals
+import goals
+from goals import NO_PEER, Comparison, Run, Section
+from measurements import BEST, CUDA, Measurements, Median, load
 
 HEADER = ("case", "ours", "against", "its", "ratio", "goal", "", "spread")
-NOTE = (
+NOTE_CPU = (
     "Times are ns an element: medians of CPU time on one core, for threads of wall-clock time. "
     "A ratio of 4x means 4 times as fast as the fastest peer (or one thread); one after <= goals "
     "means that many times as slow. Ours also records the partition; peers get the same values as "
     "float64. Spread: interquartile range of our time, and of the other's."
 )
+NOTE_CUDA = (
+    "Times are ms of a call on the GPU's clock: medians. A ratio is how many times as slow. Copy: "
+    "of x to y (backward: of grad_y to grad_x) in the same run. Ours also writes the partition; "
+    "the backward gives grad_x and one grad_lam a row. Spread: interquartile range of our time, "
+    "and of the other's where it is ours too."
+)
+
+
+def sections(measurements: Measurements) -> list[Section]:
+    """All comparisons of the results' device."""
+    if measurements.device == "cuda":
+        return cuda_goals.sections(measurements)
+    return goals.sections(measurements)
+
+
+def note(measurements: Measurements) -> str:
+    """Returns how to read the table."""
+    return NOTE_CUDA if measurements.device == "cuda" else NOTE_CPU
 
 
 def table(measurements: Measurements, section: Section) -> list[tuple[str, ...]]:
     """Returns the cells of a section, without the header."""
-    return [_cells(comparison, measurements.about["peers"]) for comparison in section.comparisons]
+    return [
+        _cells(comparison, measurements.about.get("peers", ""))
+        for comparison in section.comparisons
+    ]
 
 
 def _cells(comparison: Comparison, peers: str) -> tuple[str, ...]:
     verdict = {True: "met", False: "MISSED", None: ""}[comparison.met]
-    sign = "<=" if comparison.at_most else ">="
-    goal = "" if comparison.goal is None else f"{sign} {comparison.goal:g}x"
+    if comparison.ours and comparison.ours.wrong:
+        verdict = "WRONG"
     ratio = "" if comparison.ratio is None else f"{comparison.ratio:.3g}x"
 
     def time(median: Median | None) -> str:
@@ -44,14 +68,14 @@ def _cells(comparison: Comparison, peers: str) -> tuple[str, ...]:
         return median.error if median else "not measured"
 
     against = f"none ({peers})" if comparison.other_name == NO_PEER else comparison.other_name
-    spreads = [f"{m.spread:.0%}" for m in (comparison.ours, comparison.other) if m]
+    spreads = [f"{m.spread:.0%}" for m in (comparison.ours, comparison.other) if m and m.spread]
     return (
         comparison.case,
         time(comparison.ours),
         against,
         time(comparison.other),
         ratio,
-        goal,
+        comparison.goal_text,
         verdict,
         ", ".join(spreads),
     )
@@ -71,7 +95,9 @@ def as_text(measurements: Measurements) -> str:
 
     for title, cells in shown:
         lines += ["", title, line(HEADER), *map(line, cells)]
-    return "\n".join([*lines, "", *_memory(measurements), "", NOTE, summary(measurements)])
+    return "\n".join(
+        [*lines, "", *_memory(measurements), "", note(measurements), summary(measurements)]
+    )
 
 
 def as_markdown(measurements: Measurements) -> str:
@@ -83,7 +109,9 @@ def as_markdown(measurements: Measurements) -> str:
             continue
         lines += ["", f"## {section.title}", "", _pipes(HEADER), "|---" * len(HEADER) + "|"]
         lines += [_pipes(row) for row in table(measurements, section)]
-    return "\n".join([*lines, "", *_memory(measurements), "", NOTE, "", summary(measurements)])
+    return "\n".join(
+        [*lines, "", *_memory(measurements), "", note(measurements), "", summary(measurements)]
+    )
 
 
 def as_overview(measurements: Measurements) -> str:
@@ -115,10 +143,11 @@ def _pipes(row: tuple[str, ...]) -> str:
 def _memory(measurements: Measurements) -> list[str]:
     """Lists the scratch memory of a call: it may grow with n and threads, not with rows."""
     found: dict[str, list[str]] = {}
-    for name, median in measurements.runs.get(BEST, {}).items():
+    main_run = CUDA if measurements.device == "cuda" else BEST
+    for name, median in measurements.runs.get(main_run, {}).items():
         if median.scratch_bytes:
             _, family, shape, _, who = name.split("/")
-            size = f"{who.removeprefix('ours:')} {median.scratch_bytes}"
+            size = f"{who.split(':', 1)[1]} {median.scratch_bytes}"
             sizes = found.setdefault(f"{family} {shape}", [])
             sizes += [size] if size not in sizes else []
     return ["Bytes of scratch memory beyond input, output and partition:", ""] + [
@@ -135,14 +164,16 @@ def summary(measurements: Measurements) -> str:
 
 def main() -> None:
     """Reads the arguments, prints and saves."""
-    parser = argparse.ArgumentParser(description="The CPU benchmarks beside their goals.")
+    parser = argparse.ArgumentParser(description="The benchmarks beside their goals.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--markdown", action="store_true", help="print Markdown")
-    how.add_argument("--overview", action="store_true", help="print one small table")
+    how.add_argument("--overview", action="store_true", help="print one small table (CPU)")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep the medians as JSON")
     arguments = parser.parse_args()
     measurements = load(arguments.files)
+    if arguments.overview and measurements.device != "cpu":
+        parser.error("--overview shows results of the CPU only")
     show: Callable[[Measurements], str] = as_text
     if arguments.markdown or arguments.overview:
         show = as_markdown if arguments.markdown else as_overview

@@ -1,0 +1,195 @@
+"""What the CUDA solver is compared with, and the goal of each comparison.
+
+A benchmark's name is group/family/shape/lam/what:DTYPE, with what one of forward and backward, or
+these with _graph: replayed from a CUDA graph (see bench/cuda).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from goals import Comparison, Run, Section, lam_of
+from measurements import CUDA, Measurements, Median
+
+FORWARD, BACKWARD = "forward", "backward"
+
+# How many times a copy's time at most, by the length of the rows: forward and backward, lambda 1.
+SHORT_ROWS = {FORWARD: 1.6, BACKWARD: 1.1}
+MIDDLE_ROWS = {FORWARD: 2.0, BACKWARD: 1.1}
+LONG_ROWS = {FORWARD: 2.5, BACKWARD: 1.2}
+ROWS = {
+    **dict.fromkeys((32, 64, 128), SHORT_ROWS),
+    **dict.fromkeys((224, 256), MIDDLE_ROWS),
+    **dict.fromkeys((512, 1024, 2048, 4096, 8192), LONG_ROWS),
+}
+LONG_ROWS_OTHER_LAM = {"10": 4.0, "0.05": 3.0}  # forward
+SHORT_COLUMNS = {FORWARD: 2.0, BACKWARD: 1.5}
+LONG_COLUMNS = {FORWARD: 3.0, BACKWARD: 2.0}
+COLUMNS = {
+    **dict.fromkeys((32, 64, 128, 256), SHORT_COLUMNS),
+    **dict.fromkeys((512, 1024, 2048), LONG_COLUMNS),
+}
+FEW_ROWS = {FORWARD: 10.0, BACKWARD: 3.0}
+FEW_ROWS_PLUS_MS = {FORWARD: 0.02, BACKWARD: 0.0}
+FLOAT64 = 3.0  # forward
+
+PAPER_MS = {FORWARD: 0.011, BACKWARD: 0.0065}  # called, not replayed from a graph
+
+# How many times another case's time at most, forward.
+RAMP = 3.0  # noise of the same shape
+ONE_RAMP = 1.1  # the noise and that row alone, one after the other
+EDGES = 1.5  # one lambda for all, a byte that is read or written
+BFLOAT16 = 1.0  # float32
+
+
+@dataclass(frozen=True)
+class DeviceComparison(Comparison):
+    """A comparison of ms, whose limit is `goal` times the other's time and `plus_ms`."""
+
+    at_most: bool = True
+    plus_ms: float = 0.0
+
+    def time(self, median: Median | None) -> float | None:
+        """Returns the ms of the whole call."""
+        return None if median is None or median.error else median.ms
+
+    @property
+    def met(self) -> bool | None:
+        """None where there is no goal or a time is missing; a wrong result misses its goal."""
+        if self.goal is None:
+            return None
+        if self.ours is not None and self.ours.wrong:
+            return False
+        ours, other = self.time(self.ours), self.time(self.other) if self.goal else 0.0
+        if ours is None or other is None:
+            return None
+        return ours <= self.goal * other + self.plus_ms
+
+    @property
+    def goal_text(self) -> str:
+        """The goal as the table shows it, empty where there is none."""
+        if self.goal is None:
+            return ""
+        terms = [f"{self.goal:g}x"] if self.goal else []
+        terms += [f"{self.plus_ms:g} ms"] if self.plus_ms else []
+        return "<= " + " + ".join(terms)
+
+
+def sections(measurements: Measurements) -> list[Section]:
+    """All comparisons, whatever their outcome."""
+    run = Run(measurements.runs[CUDA])
+    lines = [
+        ("Rows, forward, against a copy", _against_copy(run, "rows", FORWARD, _rows_goal)),
+        ("Rows, backward, against a copy", _against_copy(run, "rows", BACKWARD, _rows_goal)),
+        ("Columns, forward, against a copy", _against_copy(run, "columns", FORWARD, _columns_goal)),
+        (
+            "Columns, backward, against a copy",
+            _against_copy(run, "columns", BACKWARD, _columns_goal),
+        ),
+        ("8192 rows of 32, as in the paper, beside an empty launch", _paper(run)),
+        ("Few long rows against a copy", _few_rows(run)),
+        ("Ramps, forward", _ramps(run)),
+        ("One lambda an edge against one for all, forward, by the byte", _edges(run)),
+        ("float64 against a copy", _float64(run)),
+        ("bfloat16 against float32", _bfloat16(run)),
+        ("Hard data, forward, against a copy", _against_copy(run, "hard", FORWARD)),
+        ("Hard data, backward, against a copy", _against_copy(run, "hard", BACKWARD)),
+    ]
+    return [Section(title, list(comparisons)) for title, comparisons in lines]
+
+
+def _length_of(case: str) -> int:
+    """Returns n, from a shape that is rows x n or images x n x width."""
+    return int(case.split("/")[2].split("x")[1])
+
+
+def _copy_of(median: Median | None) -> Median | None:
+    return None if median is None or median.error else Median(ms=median.copy_ms)
+
+
+def _no_goal(_case: str, _what: str) -> float | None:
+    return None
+
+
+def _rows_goal(case: str, what: str) -> float | None:
+    goals = ROWS[_length_of(case)]
+    if lam_of(case) == "1":
+        return goals[what]
+    is_judged = goals is LONG_ROWS and what == FORWARD
+    return LONG_ROWS_OTHER_LAM[lam_of(case)] if is_judged else None
+
+
+def _columns_goal(case: str, what: str) -> float | None:
+    return COLUMNS[_length_of(case)][what]
+
+
+def _against_copy(
+    run: Run,
+    group: str,
+    what: str,
+    goal_of: Callable[[str, str], float | None] = _no_goal,
+    dtype: str = "fp32",
+    plus_ms: float = 0.0,
+) -> Iterator[DeviceComparison]:
+    for case in run.cases(group):
+        if (ours := run.get(case, f"{what}:{dtype}")) is not None:
+            name, copy = f"{case} {what} {dtype}", _copy_of(ours)
+            goal = goal_of(case, what)
+            yield DeviceComparison(name, ours, "copy", copy, goal, plus_ms=plus_ms)
+
+
+def _paper(run: Run) -> Iterator[DeviceComparison]:
+    for case in run.cases("paper"):
+        empty = run.get(case, "empty_launch")
+        for what, limit in PAPER_MS.items():
+            called, replayed = run.get(case, f"{what}:fp32"), run.get(case, f"{what}_graph:fp32")
+            name = f"{case} {what} fp32"
+            if called:
+                yield DeviceComparison(name, called, "empty launch", empty, 0.0, plus_ms=limit)
+            if replayed:
+                yield DeviceComparison(f"{name}, graph", replayed, "empty launch", empty, None)
+
+
+def _few_rows(run: Run) -> Iterator[DeviceComparison]:
+    for what, plus_ms in FEW_ROWS_PLUS_MS.items():
+        yield from _against_copy(
+            run, "few_rows", what, lambda _, what: FEW_ROWS[what], plus_ms=plus_ms
+        )
+
+
+def _ramps(run: Run) -> Iterator[DeviceComparison]:
+    who = "forward:fp32"
+    for case in run.cases("ramp"):
+        same_shape = run.get(f"rows/noise/{case.split('/')[2]}/lam:1", who)
+        yield DeviceComparison(case, run.get(case, who), "noise of this shape", same_shape, RAMP)
+    parts = {case.split("/")[1]: run.get(case, who) for case in run.cases("one_ramp")}
+    if "noise_one_ramp" in parts:
+        noise, row = parts.get("noise"), parts.get("ramp")
+        both = None
+        if noise and row and not noise.error and not row.error:
+            both = Median(ms=noise.ms + row.ms)
+        name = "one_ramp: a ramp among noise, one lambda a row"
+        yield DeviceComparison(
+            name, parts["noise_one_ramp"], "noise + the ramp alone", both, ONE_RAMP
+        )
+
+
+def _edges(run: Run) -> Iterator[DeviceComparison]:
+    for case in run.cases("edges"):
+        ours = run.get(case, "forward:fp32")
+        number = run.get("rows" + case.removeprefix("edges"), "forward:fp32")
+        if ours and number and ours.bytes and number.bytes:
+            number = replace(number, ms=number.ms * ours.bytes / number.bytes)
+        yield DeviceComparison(case, ours, "one for all, same bytes", number, EDGES)
+
+
+def _float64(run: Run) -> Iterator[DeviceComparison]:
+    for what, goal in ((FORWARD, FLOAT64), (BACKWARD, None)):
+        yield from _against_copy(run, "rows", what, lambda *_, goal=goal: goal, "fp64")
+
+
+def _bfloat16(run: Run) -> Iterator[DeviceComparison]:
+    for what, goal in ((FORWARD, BFLOAT16), (BACKWARD, None)):
+        for case in run.cases("rows"):
+            if (ours := run.get(case, f"{what}:bf16")) is not None:
+                single = run.get(case, f"{what}:fp32")
+                yield DeviceComparison(f"{case} {what} bf16", ours, "float32", single, goal)
