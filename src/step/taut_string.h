@@ -69,10 +69,10 @@ template <class T, class TubeType>
 /// One of the two chains. kSide is -1 for `lower`, the chain on the tube's
 /// floor, and +1 for `upper`, the one on its ceiling: seen from its own side,
 /// each is a chain whose slopes grow.
-template <class T, class TubeType, int kSide>
+template <class T, class TubeType, int kSide, class Points>
 class Chain {
  public:
-  constexpr Chain(const TubeType& tube, std::int32_t* points) noexcept
+  constexpr Chain(const TubeType& tube, Points points) noexcept
       : tube_(tube), points_(points) {}
 
   [[nodiscard]] constexpr bool single() const noexcept { return end_ - begin_ == 1; }
@@ -110,20 +110,20 @@ class Chain {
   }
 
   const TubeType& tube_;
-  std::int32_t* points_;
+  Points points_;
   std::int32_t begin_ = 0;
   std::int32_t end_ = 0;
 };
 
 /// Pulls the string and calls border(k, code) for every element k > 0 that
 /// starts a segment, in order. `lower` and `upper` are scratch of `length`
-/// elements each. Ties (a string that touches the tube without bending) make no
+/// elements each, pointers or like them. Ties (a string that touches the tube without bending) make no
 /// border. Returns the number of chain pushes and pops.
-template <class T, class TubeType, class Border>
-constexpr std::int64_t pull_taut_string(const TubeType& tube, std::int32_t* lower_points,
-                                        std::int32_t* upper_points, Border&& border) noexcept {
-  Chain<T, TubeType, -1> lower(tube, lower_points);
-  Chain<T, TubeType, +1> upper(tube, upper_points);
+template <class T, class TubeType, class Points, class Border>
+constexpr std::int64_t pull_taut_string(const TubeType& tube, Points lower_points,
+                                        Points upper_points, Border&& border) noexcept {
+  Chain<T, TubeType, -1, Points> lower(tube, lower_points);
+  Chain<T, TubeType, +1, Points> upper(tube, upper_points);
   TubePoint<T> start = {0, T(0)};
   std::int64_t steps = 0;
 

@@ -1,19 +1,31 @@
 #include "cuda/dispatch/unweighted.h"
 
+#include <algorithm>
+
+#include "cuda/dispatch/backward.h"
+#include "cuda/dispatch/forward.h"
 #include "cuda/dispatch/rows.h"
+#include "cuda/warp/storage.cuh"
 
 namespace tautline::detail {
 
 std::size_t unweighted_workspace(const Rows& rows) noexcept {
-  return rows_workspace(rows, false);
+  const std::size_t forward = fits_a_warp(rows) ? forward_workspace(rows) : 0;
+  return std::max({forward, backward_workspace(rows), rows_workspace(rows, false)});
 }
 
 Status unweighted_forward(const Forward1d& call, const Context& context) noexcept {
-  return rows_forward(call, context);
+  if (!fits_a_warp(call.rows)) return rows_forward(call, context);
+  return with_device_storage(call.x.dtype, [&](auto storage) {
+    return forward_in<decltype(storage)>(call, context);
+  });
 }
 
 Status unweighted_backward(const Backward1d& call, const Context& context) noexcept {
-  return rows_backward(call, context);
+  if (!has_fast_backward(call)) return rows_backward(call, context);
+  return with_device_storage(call.grad_y.dtype, [&](auto storage) {
+    return backward_in<decltype(storage)>(call, context);
+  });
 }
 
 }  // namespace tautline::detail

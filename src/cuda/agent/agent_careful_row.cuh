@@ -1,0 +1,201 @@
+// Solves one row in float64 by the taut string, whatever the row is like: the way
+// of rows that the search gave up, that have an edge of lam 0, or that are near the
+// ends of their type's range. Linear in n.
+//
+// Mapping: one lane a row; the lanes of a warp keep their scratch side by side.
+// Traffic: x is read three times, running sums and the string's chains (16 bytes an
+// element) are written and read once or more.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/warp/forward_rows.cuh"
+#include "step/prefix_sums.h"
+#include "step/row/scaling.h"
+#include "step/segment.h"
+#include "step/taut_string.h"
+
+namespace tautline::detail {
+
+/// Every `step`-th element of an array.
+template <class T>
+struct Strided {
+  T* data;
+  int step;
+  [[nodiscard]] __device__ T& operator[](std::int32_t i) const noexcept {
+    return data[static_cast<std::int64_t>(i) * step];
+  }
+};
+
+/// Scratch of one lane: n + 1 sums and the points of two chains.
+struct CarefulScratch {
+  Strided<double> sums;
+  Strided<std::int32_t> lower;
+  Strided<std::int32_t> upper;
+
+  [[nodiscard]] static constexpr std::size_t bytes(std::int32_t n) noexcept {
+    return (static_cast<std::size_t>(n) + 1) * sizeof(double) +
+           2 * static_cast<std::size_t>(n) * sizeof(std::int32_t);
+  }
+  /// Lane `lane` of `lanes` that share a block of `lanes` times those bytes.
+  __device__ CarefulScratch(std::byte* block, std::int32_t n, int lane, int lanes) noexcept
+      : sums{reinterpret_cast<double*>(block) + lane, lanes},
+        lower{reinterpret_cast<std::int32_t*>(block + sizeof(double) *
+                                                          (static_cast<std::size_t>(n) + 1) *
+                                                          static_cast<std::size_t>(lanes)) +
+                  lane,
+              lanes},
+        upper{lower.data + static_cast<std::int64_t>(n) * lanes, lanes} {}
+};
+
+template <class Storage>
+class AgentCarefulRow {
+ public:
+  __device__ AgentCarefulRow(const ForwardRows<Storage>& call, const CarefulScratch& scratch,
+                             std::int64_t row) noexcept
+      : call_(call),
+        s_(scratch),
+        n_(call.shape.n),
+        x_(call.x.row(row)),
+        y_(call.y.row(row)),
+        codes_(call.partition == nullptr ? nullptr : call.partition + row * ((n_ + 15) / 16)),
+        lam_offset_(call.lam_data == nullptr ? 0 : call.lam.offset(row)) {}
+
+  __device__ void solve() noexcept {
+    double size = 0;
+    const double origin = sample(0);
+    bool finite = true;
+    for (std::int32_t i = 0; i < n_; ++i) {
+      const double value = sample(i);
+      finite = finite && value - value == 0;
+      size = fmax(size, fabs(value));
+    }
+    double largest_lam = 0;
+    for (std::int32_t e = 0; e + 1 < n_; ++e) largest_lam = fmax(largest_lam, lam(e));
+    if (largest_lam == 0 && n_ > 1) return copy();
+    if (!finite) return fill_nan();
+    scale_ = choose_scale(size);
+
+    double sum = 0;
+    s_.sums[0] = 0;
+    for (std::int32_t i = 0; i < n_; ++i) {
+      sum += (sample(i) - origin) * scale_;
+      s_.sums[i + 1] = sum;
+    }
+    const Tube<double, Sums, UnitSums<double>, Lams> tube = {{s_.sums}, {}, {this}, n_};
+    pull_taut_string<double>(tube, s_.lower, s_.upper,
+                             [&](std::int32_t k, Code code) { close_segment(k, code); });
+    close_segment(n_, Code::continues);
+    finish_codes();
+  }
+
+ private:
+  struct Sums {
+    Strided<double> total;
+    [[nodiscard]] __device__ double between(std::int32_t a, std::int32_t b) const noexcept {
+      return total[b] - total[a];
+    }
+  };
+  struct Lams {
+    const AgentCarefulRow* row;
+    [[nodiscard]] __device__ double operator[](std::int32_t e) const noexcept {
+      return scale_lam(row->lam(e), row->scale_, 1);
+    }
+  };
+
+  [[nodiscard]] __device__ double sample(std::int32_t i) const noexcept {
+    return widen<double>(x_[i * call_.x.stride]);
+  }
+  [[nodiscard]] __device__ double lam(std::int32_t e) const noexcept {
+    if (call_.lam_data == nullptr) return call_.lam_number;
+    const std::int64_t at = lam_offset_ + (call_.lam.size > 1 ? e * call_.lam.stride : 0);
+    return load_as<double>(call_.lam_data, call_.lam_dtype, at);
+  }
+
+  /// The segment from first_ on ends before element `last`, with a jump of that code.
+  __device__ void close_segment(std::int32_t last, Code after) noexcept {
+    // An edge of lam 0 within it is a border without a sign.
+    if (call_.lam_data != nullptr && call_.lam.size > 1) {
+      for (std::int32_t e = first_; e + 1 < last; ++e) {
+        if (lam(e) == 0) finish_segment(e + 1, Code::plain);
+      }
+    }
+    finish_segment(last, after);
+  }
+
+  __device__ void finish_segment(std::int32_t last, Code after) noexcept {
+    const double first_sample = sample(first_) * scale_;
+    double residual = 0;
+    for (std::int32_t i = first_; i < last; ++i) residual += sample(i) * scale_ - first_sample;
+    double borders = 0;
+    if (jump_sign(after) != 0) borders += jump_sign(after) * Lams{this}[last - 1];
+    if (jump_sign(code_) != 0) borders -= jump_sign(code_) * Lams{this}[first_ - 1];
+    double value =
+        segment_value(first_sample, residual, borders, static_cast<double>(last - first_));
+    value = respect_jump(value, value_, jump_sign(code_));
+    for (std::int32_t i = first_; i < last; ++i) {
+      const double smooth = value / scale_;
+      y_[i * call_.y.stride] =
+          narrow<Storage>(call_.sharp ? mirror(sample(i), smooth) : smooth);
+    }
+    mark(first_, code_);
+    value_ = value;
+    first_ = last;
+    code_ = after;
+  }
+
+  /// Writes words of codes one after the other.
+  __device__ void mark(std::int32_t i, Code code) noexcept {
+    if (codes_ == nullptr) return;
+    for (; word_ < i / 16; ++word_) {
+      codes_[word_] = codes_of_word_;
+      codes_of_word_ = 0;
+    }
+    codes_of_word_ |= static_cast<std::uint32_t>(code) << (2 * (i % 16));
+  }
+  __device__ void finish_codes() noexcept {
+    if (codes_ == nullptr) return;
+    for (; word_ < (n_ + 15) / 16; ++word_) {
+      codes_[word_] = codes_of_word_;
+      codes_of_word_ = 0;
+    }
+  }
+
+  /// lam 0 is the identity bit for bit.
+  __device__ void copy() noexcept {
+    double previous = 0;
+    for (std::int32_t i = 0; i < n_; ++i) {
+      const double value = sample(i);
+      const Storage bits = x_[i * call_.x.stride];
+      y_[i * call_.y.stride] = bits;
+      mark(i, i == 0 ? Code::plain
+                     : value > previous ? Code::up : value < previous ? Code::down : Code::plain);
+      previous = value;
+    }
+    finish_codes();
+  }
+  __device__ void fill_nan() noexcept {
+    for (std::int32_t i = 0; i < n_; ++i) {
+      y_[i * call_.y.stride] = narrow<Storage>(std::numeric_limits<double>::quiet_NaN());
+    }
+    mark(0, Code::plain);
+    finish_codes();
+  }
+
+  const ForwardRows<Storage>& call_;
+  const CarefulScratch& s_;
+  const std::int32_t n_;
+  const Storage* x_;
+  Storage* y_;
+  std::uint32_t* codes_;
+  const std::int64_t lam_offset_;
+  double scale_ = 1;
+
+  std::int32_t first_ = 0;  // of the segment that is open
+  Code code_ = Code::plain;
+  double value_ = 0;  // of the segment before
+  std::int32_t word_ = 0;
+  std::uint32_t codes_of_word_ = 0;
+};
+
+}  // namespace tautline::detail

@@ -1,0 +1,763 @@
+// Solves the rows of a block: from samples in memory to values and codes in memory.
+//
+// Mapping: a lane searches a chunk of a row, a warp holds the chunks of one or more
+// rows in shared memory as [sample][lane], so that lanes never meet in a bank
+// wherever each of them reads. Traffic: x is read once, y and 2 bits an element are
+// written once. Shared memory: 4.25 bytes a sample in float32 (see ForwardShape).
+//
+// Rows of one chunk are simply searched. In longer ones every lane but a row's first
+// runs two searches from the start of its chunk, with the dual variable at either
+// end of its range. The true search lies between the two; where both are behind the
+// same jump, so is the true one. From there to where the next lane knows the same,
+// the lane then searches its piece of the row, on its own. Lanes that found no such
+// place leave their part to the one before.
+//
+// The loops end by a vote of the warp: otherwise the compiler makes an inner loop of
+// the steps between two jumps, which all lanes leave together (DESIGN section 5).
+#pragma once
+
+#include <cuda_pipeline.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "cuda/tuning/tuning_forward.h"
+#include "cuda/warp/forward_rows.cuh"
+#include "cuda/warp/placed_rows.cuh"
+#include "cuda/warp/storage.cuh"
+#include "step/segment.h"
+#include "step/slope_search.h"
+
+namespace tautline::detail {
+
+/// Reciprocals of lengths decide where to look, never what a value is.
+template <class T>
+struct DeviceArithmetic;
+
+template <>
+struct DeviceArithmetic<float> {
+  static __device__ float reciprocal(float length) noexcept {
+    float share;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(length));
+    return share;
+  }
+  static __device__ float multiply_add(float a, float b, float c) noexcept {
+    return __fmaf_rn(a, b, c);
+  }
+};
+
+template <>
+struct DeviceArithmetic<double> {
+  static __device__ double reciprocal(double length) noexcept { return __drcp_rn(length); }
+  static __device__ double multiply_add(double a, double b, double c) noexcept {
+    return __fma_rn(a, b, c);
+  }
+};
+
+/// What becomes of a row. It depends on that row alone.
+enum class RowKind : std::uint8_t {
+  searched,
+  missing,  // no row at all
+  nan,      // a sample that is not finite, or lam that is not allowed
+  careful,  // near the ends of T's range, an edge of lam 0, or too many samples read again
+};
+
+template <class Storage, bool kEdges, bool kSplit, bool kAlongMemory>
+class AgentForward {
+ public:
+  using T = ArithmeticOf<Storage>;
+
+  __device__ AgentForward(const ForwardRows<Storage>& call, char* shared) noexcept
+      : call_(call),
+        shape_(call.shape),
+        lane_(static_cast<int>(threadIdx.x) % kLanes),
+        lane_in_row_(kSplit ? lane_ % shape_.lanes_per_row : 0),
+        row_in_warp_(kSplit ? lane_ / shape_.lanes_per_row : lane_),
+        first_lane_(lane_ - lane_in_row_),
+        shared_(shared),
+        warp_bytes_(static_cast<unsigned>(shape_.warp_bytes(sizeof(T), kEdges))) {
+    const int warp = static_cast<int>(threadIdx.x) / kLanes;
+    x_ = samples_of(warp);
+    lam_ = x_ + shape_.depth() * kLanes;
+    codes_ = reinterpret_cast<std::uint32_t*>(x_ + shape_.depth() * kLanes * (kEdges ? 2 : 1));
+  }
+
+  /// Solves the rows from `first` on that belong to this block, but for those that
+  /// need care: nothing is written of these.
+  __device__ void solve(std::int64_t first) noexcept {
+    const int warp = static_cast<int>(threadIdx.x) / kLanes;
+    row_ = first + static_cast<std::int64_t>(warp) * shape_.rows_per_warp + row_in_warp_;
+    const bool has_row = row_in_warp_ < shape_.rows_per_warp && row_ < call_.count;
+    chunk_first_ = lane_in_row_ * shape_.chunk;
+    chunk_size_ = has_row ? min(shape_.chunk, shape_.n - chunk_first_) : 0;
+    kind_ = has_row ? RowKind::searched : RowKind::missing;
+
+    stage(first);
+    clear_codes();
+    classify();
+    if constexpr (kSplit) copy_next_group();
+    __syncwarp();
+
+    Piece piece = whole_row();
+    if constexpr (kSplit) piece = find_piece();
+    search(piece);
+    if constexpr (kSplit) drop_made_up_starts(piece);
+    __syncwarp();
+
+    store_codes();
+    store_values(first);
+  }
+  /// Whether this lane stands for a row that needs care.
+  [[nodiscard]] __device__ bool needs_care() const noexcept {
+    return kind_ == RowKind::careful && lane_in_row_ == 0;
+  }
+  [[nodiscard]] __device__ std::int64_t row() const noexcept { return row_; }
+
+ private:
+  static constexpr int kTile = 128 / sizeof(T);      // samples of a row that fill all banks
+  static constexpr int kPerVector = 16 / sizeof(T);  // samples of 16 bytes of shared memory
+  static constexpr int kVectors = kTile / kPerVector;
+  static constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+  /// Sizes within these leave room for the sums of any row.
+  static constexpr T kLargestSize = sizeof(T) == 4 ? T(0x1p90) : T(0x1p900);
+
+  struct alignas(16) Vector {
+    T item[kPerVector];
+  };
+
+  /// A lane's part of a row: samples first .. last - 1.
+  struct Piece {
+    std::int32_t first;
+    std::int32_t last;
+    Code code;   // of its first sample
+    Code after;  // of the sample behind it; continues: the row ends
+    bool active;
+  };
+
+  // --- Shared memory ---
+
+  [[nodiscard]] __device__ T* samples_of(int warp) const noexcept {
+    return reinterpret_cast<T*>(shared_ + static_cast<unsigned>(warp) * warp_bytes_);
+  }
+  /// Where sample i of the lane's row is, in x_ and lam_.
+  [[nodiscard]] __device__ int place(std::int32_t i) const noexcept {
+    if constexpr (!kSplit) return i * kLanes + lane_;
+    return (i & (shape_.chunk - 1)) * kLanes + first_lane_ + (i >> shape_.log_chunk);
+  }
+  __device__ void mark(std::int32_t i, Code code) const noexcept {
+    const int word = kSplit ? ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ +
+                                  (i >> shape_.log_chunk)
+                            : (i >> 4) * kLanes + lane_;
+    atomicOr(codes_ + word, static_cast<std::uint32_t>(code) << (2 * (i & 15)));
+  }
+  __device__ void unmark(std::int32_t i) const noexcept {
+    const int word = ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk);
+    atomicAnd(codes_ + word, ~(3U << (2 * (i & 15))));
+  }
+  __device__ void clear_codes() const noexcept {
+    for (int w = 0; w < shape_.words(); ++w) codes_[w * kLanes + lane_] = 0;
+  }
+  /// Behind each chunk stands the group that follows it, so that a group is always
+  /// read from one column.
+  __device__ void copy_next_group() const noexcept {
+    __syncwarp();
+    const int next = min(lane_ + 1, kLanes - 1);
+#pragma unroll
+    for (int j = 0; j < kGroup; ++j) {
+      x_[(shape_.chunk + j) * kLanes + lane_] = x_[j * kLanes + next];
+      if constexpr (kEdges) lam_[(shape_.chunk + j) * kLanes + lane_] = lam_[j * kLanes + next];
+    }
+  }
+
+  // --- From memory ---
+
+  __device__ void stage(std::int64_t first) noexcept {
+    const bool has_row = kind_ == RowKind::searched;
+    std::int64_t edge_offset = 0;
+    if (has_row) {
+      offset_ = call_.x.offset(row_) + chunk_first_ * call_.x.stride;
+      row_lam_ = T(call_.lam_number);
+      if (call_.lam_data != nullptr) {
+        const std::int64_t at = call_.lam.offset(row_);
+        edge_offset = at + chunk_first_ * call_.lam.stride;
+        if (!kEdges) row_lam_ = load_as<T>(call_.lam_data, call_.lam_dtype, at);
+      }
+    }
+    if constexpr (kAlongMemory) {
+      __syncwarp();
+      if (call_.whole_vectors) {
+        stage_vectors();
+      } else {
+        stage_elements([&](std::int64_t at) { return widen<T>(call_.x.data[at]); }, offset_,
+                       1, chunk_size_, x_);
+      }
+      if constexpr (kEdges) {
+        const int edges = min(chunk_size_, max(shape_.n - 1 - chunk_first_, 0));
+        stage_elements(
+            [&](std::int64_t at) { return load_as<T>(call_.lam_data, call_.lam_dtype, at); },
+            edge_offset, call_.lam.stride, edges, lam_);
+      }
+      __pipeline_wait_prior(0);
+      __syncwarp();
+      for (int t = 0; t < shape_.chunk; t += kTile) {
+        transpose(x_ + t * kLanes);
+        if constexpr (kEdges) transpose(lam_ + t * kLanes);
+      }
+    } else {
+      __syncthreads();
+      stage_across(first);
+      __syncthreads();
+    }
+  }
+
+  /// A tile holds kTile samples of each of 32 rows, 128 bytes a row; vectors of 16
+  /// bytes change places so that neither rows nor columns of vectors share banks.
+  [[nodiscard]] static __device__ int swizzled(int row, int vector) noexcept {
+    return row * kVectors + (vector ^ (row & (kVectors - 1)));
+  }
+
+  __device__ void stage_vectors() const noexcept {
+    const int row_of_four = lane_ / kVectors;
+    const int vector = lane_ % kVectors;
+#pragma unroll
+    for (int i = 0; i < kLanes * kVectors / kLanes; ++i) {
+      const int row = i * (kLanes / kVectors) + row_of_four;
+      const std::int64_t offset = __shfl_sync(kWarp, offset_, row);
+      const int size = __shfl_sync(kWarp, chunk_size_, row);
+      const Storage* from = call_.x.data + offset + vector * kPerVector;
+      Vector* to = reinterpret_cast<Vector*>(x_) + swizzled(row, vector);
+      for (int t = 0; t < shape_.chunk; t += kTile) {
+        if (t + vector * kPerVector < size) copy_vector(from + t, to + t * kLanes / kPerVector);
+      }
+    }
+    __pipeline_commit();
+  }
+
+  static __device__ void copy_vector(const Storage* from, Vector* to) noexcept {
+    if constexpr (std::is_same_v<Storage, T>) {
+      __pipeline_memcpy_async(to, from, sizeof(Vector));
+    } else {
+      struct alignas(sizeof(Storage) * kPerVector) Packed {
+        Storage item[kPerVector];
+      };
+      const Packed packed = *reinterpret_cast<const Packed*>(from);
+      Vector wide;
+#pragma unroll
+      for (int j = 0; j < kPerVector; ++j) wide.item[j] = widen<T>(packed.item[j]);
+      *to = wide;
+    }
+  }
+
+  template <class Load>
+  __device__ void stage_elements(const Load& load, std::int64_t own_offset, std::int64_t stride,
+                                 int own_size, T* to) const noexcept {
+#pragma unroll 4
+    for (int row = 0; row < kLanes; ++row) {
+      const std::int64_t offset = __shfl_sync(kWarp, own_offset, row);
+      const int size = __shfl_sync(kWarp, own_size, row);
+      for (int k = lane_; k < shape_.chunk; k += kLanes) {
+        const T value = k < size ? load(offset + k * stride) : T(0);
+        const int in_tile = k % kTile;
+        to[k / kTile * kTile * kLanes + swizzled(row, in_tile / kPerVector) * kPerVector +
+           in_tile % kPerVector] = value;
+      }
+    }
+  }
+
+  __device__ void transpose(T* tile) const noexcept {
+    Vector own[kVectors];
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      own[i] = reinterpret_cast<const Vector*>(tile)[swizzled(lane_, i)];
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+#pragma unroll
+      for (int j = 0; j < kPerVector; ++j) tile[(i * kPerVector + j) * kLanes + lane_] = own[i].item[j];
+    }
+  }
+
+  /// Neighbouring threads take neighbouring rows, so that columns of an image are
+  /// read in whole sectors.
+  template <class Use>
+  __device__ void for_each_across(std::int64_t first, const Use& use) const noexcept {
+    const int rows = shape_.rows_per_block();
+    const int own = static_cast<int>(threadIdx.x) % rows;
+    const int start = static_cast<int>(threadIdx.x) / rows;
+    const int step = static_cast<int>(blockDim.x) / rows;
+    const std::int64_t row = first + own;
+    if (start >= step || row >= call_.count) return;
+    const int lane = own % shape_.rows_per_warp * shape_.lanes_per_row;
+    use(row, own / shape_.rows_per_warp, lane, start, step);
+  }
+
+  __device__ void stage_across(std::int64_t first) const noexcept {
+    for_each_across(first, [&](std::int64_t row, int warp, int lane, int start, int step) {
+      T* to = samples_of(warp);
+      const Storage* from = call_.x.row(row);
+      const std::int64_t edges = kEdges ? call_.lam.offset(row) : 0;
+#pragma unroll 8
+      for (int k = start; k < shape_.n; k += step) {
+        const int at = (kSplit ? (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk)
+                               : k * kLanes) +
+                       lane;
+        if constexpr (std::is_same_v<Storage, T>) {
+          __pipeline_memcpy_async(to + at, from + k * call_.x.stride, sizeof(T));
+        } else {
+          to[at] = widen<T>(from[k * call_.x.stride]);
+        }
+        if constexpr (kEdges) {
+          to[shape_.depth() * kLanes + at] =
+              k + 1 < shape_.n
+                  ? load_as<T>(call_.lam_data, call_.lam_dtype, edges + k * call_.lam.stride)
+                  : T(0);
+        }
+      }
+    });
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+  }
+
+  // --- What a row is like ---
+
+  [[nodiscard]] __device__ unsigned row_lanes() const noexcept {
+    const unsigned lanes = kSplit && shape_.lanes_per_row < kLanes
+                               ? (1U << shape_.lanes_per_row) - 1
+                               : kSplit ? kWarp : 1U;
+    return lanes << first_lane_;
+  }
+  template <class Combine>
+  [[nodiscard]] __device__ T over_row(T value, const Combine& combine) const noexcept {
+    if constexpr (!kSplit) return value;
+    T result = value;
+    for (int d = 1; d < shape_.lanes_per_row; ++d) {
+      const int other = lane_in_row_ + d;
+      const int from = first_lane_ + (other < shape_.lanes_per_row ? other : other - shape_.lanes_per_row);
+      result = combine(result, __shfl_sync(kWarp, value, min(from, kLanes - 1)));
+    }
+    return result;
+  }
+
+  /// Finds the range of the row and decides what becomes of it; takes off the sample
+  /// nearest to 0 where all samples are further from 0 than from one another, which
+  /// rounds nothing.
+  __device__ void classify() noexcept {
+    const auto least = [](T a, T b) { return a < b ? a : b; };
+    const auto most = [](T a, T b) { return a > b ? a : b; };
+    T low = std::numeric_limits<T>::infinity();
+    T high = -low;
+    T odd = 0;  // NaN where a sample is not finite
+    T least_lam = std::numeric_limits<T>::infinity();
+    T odd_lam = 0;  // NaN where lam is negative or NaN
+    for (int k = 0; k < chunk_size_; ++k) {
+      const T value = x_[k * kLanes + lane_];
+      low = least(low, value);
+      high = most(high, value);
+      odd = DeviceArithmetic<T>::multiply_add(value, T(0), odd);
+      if constexpr (kEdges) {
+        const T lam = lam_[k * kLanes + lane_];
+        if (chunk_first_ + k + 1 < shape_.n) {
+          least_lam = least(least_lam, lam);
+          if (!(lam >= 0)) odd_lam = kNan;
+        }
+      }
+    }
+    low = over_row(low, least);
+    high = over_row(high, most);
+    odd = over_row(odd, [](T a, T b) { return a + b; });
+    if constexpr (kEdges) {
+      least_lam = over_row(least_lam, least);
+      odd_lam = over_row(odd_lam, [](T a, T b) { return a + b; });
+    } else {
+      least_lam = row_lam_;
+      if (!(row_lam_ >= 0)) odd_lam = kNan;
+    }
+    if (kind_ == RowKind::missing) return;
+
+    const T range = high - low;
+    const T size = most(high, -low);
+    const bool extreme = size > kLargestSize || (range != 0 && range < 1 / kLargestSize) ||
+                         least_lam < 1 / kLargestSize;
+    if (odd_lam != 0 || (odd != 0 && least_lam != 0)) {
+      kind_ = RowKind::nan;
+    } else if (odd != 0 || extreme) {
+      kind_ = RowKind::careful;
+    }
+    // No edge carries more than this; what is larger is the same.
+    unbinding_ = most(T(shape_.n) * range, T(1) / kLargestSize);
+    row_lam_ = least(row_lam_, unbinding_);
+    const T nearest = low > 0 ? low : high;
+    const bool far = (low > 0 || high < 0) && most(nearest, -nearest) >= range;
+    origin_ = far && kind_ == RowKind::searched ? nearest : T(0);
+    if (origin_ != 0) {
+      for (int k = 0; k < chunk_size_; ++k) x_[k * kLanes + lane_] -= origin_;
+    }
+    if constexpr (kEdges) {
+      for (int k = 0; k < chunk_size_; ++k) {
+        lam_[k * kLanes + lane_] = least(lam_[k * kLanes + lane_], unbinding_);
+      }
+    }
+  }
+
+  // --- The search ---
+
+  struct UniformGroup {
+    T lam;
+    [[nodiscard]] __device__ T operator[](int) const noexcept { return lam; }
+  };
+  struct EdgeGroup {
+    T lam[kGroup];
+    [[nodiscard]] __device__ T operator[](int j) const noexcept { return lam[j]; }
+  };
+
+  [[nodiscard]] __device__ T lam_at(std::int32_t i) const noexcept {
+    if constexpr (kEdges) return lam_[place(i)];
+    return row_lam_;
+  }
+  [[nodiscard]] __device__ auto lams_from(int at) const noexcept {
+    if constexpr (kEdges) {
+      EdgeGroup group;
+#pragma unroll
+      for (int j = 0; j < kGroup; ++j) group.lam[j] = lam_[at + j * kLanes];
+      return group;
+    } else {
+      return UniformGroup{row_lam_};
+    }
+  }
+
+  /// Searches samples first .. last - 1, group by group; on_cut(search, cut, first)
+  /// is called where a segment ends, and gives back whether the lane is done. It may
+  /// move `first` and the search on.
+  template <class OnCut>
+  __device__ void for_each_cut(std::int32_t& first, std::int32_t last, T u_first, T u_last,
+                               bool active, const OnCut& on_cut) const noexcept {
+    using Search = SlopeSearch<T, DeviceArithmetic<T>>;
+    Search search;
+    bool done = !active;
+    if (done) first = kSplit ? chunk_first_ : 0;
+    search.begin(x_[place(first)], u_first, lam_at(first));
+    std::int32_t next = first + 1;
+    auto size = static_cast<T>(last - first);
+    const std::int32_t safe = first;
+    do {
+      const int at = place(done ? safe : next);
+      T samples[kGroup];
+#pragma unroll
+      for (int j = 0; j < kGroup; ++j) samples[j] = x_[at + j * kLanes];
+      const T sum_before = search.sum;
+      const T rest_before = search.rest;
+      search.take(samples, lams_from(at), size);
+      next += kGroup;
+      if (!done && (search.crossed() || search.length >= size)) {
+        SegmentCut<T> cut;
+        if (search.crossed()) {
+          cut = search.cut();
+        } else {
+          T part = rest_before;
+#pragma unroll
+          for (int j = 0; j < kGroup; ++j) {
+            if (search.length - T(kGroup - 1 - j) <= size) part += samples[j];
+          }
+          cut = search.cut_at_end(sum_before + part, {size, u_last});
+        }
+        done = on_cut(search, cut);
+        next = first + 1;
+        size = static_cast<T>(last - first);
+      }
+    } while (__any_sync(kWarp, !done));
+  }
+
+  [[nodiscard]] __device__ Piece whole_row() const noexcept {
+    return {0, shape_.n, Code::plain, Code::continues, kind_ == RowKind::searched};
+  }
+
+  /// Samples that a lane looks at from the start of its chunk before it gives up.
+  [[nodiscard]] __device__ std::int32_t speculation_limit() const noexcept {
+    return chunk_first_ + shape_.chunk;
+  }
+
+  /// Where both searches from the start of the chunk are behind the same jump.
+  [[nodiscard]] __device__ Piece find_piece() const noexcept {
+    const std::int32_t n = shape_.n;
+    const bool speculates = kind_ == RowKind::searched && lane_in_row_ > 0;
+    std::int32_t first = chunk_first_;
+    std::int32_t other = chunk_first_;
+    Code code = Code::down;
+    Code other_code = Code::up;
+    bool found = false;
+    const std::int32_t limit = min(speculation_limit(), n);
+    for_each_cut(first, n, lam_before(first), T(0), speculates,
+                 [&](auto& search, const SegmentCut<T>& cut) {
+                   if (cut.jump == Code::continues) return true;
+                   first += static_cast<std::int32_t>(cut.length);
+                   code = cut.jump;
+                   found = first == other && code == other_code;
+                   if (found || first >= n) return true;
+                   if (first >= other) {
+                     const std::int32_t place_of_other = other;
+                     const Code code_of_other = other_code;
+                     other = first;
+                     other_code = code;
+                     first = place_of_other;
+                     code = code_of_other;
+                   }
+                   if (first >= limit) return true;
+                   search.begin(x_[place(first)], dual_at_jump(code, lam_before(first)),
+                                lam_at(first));
+                   return false;
+                 });
+
+    // A lane's piece ends where the nearest piece behind it begins.
+    const bool starts = kind_ == RowKind::searched && (lane_in_row_ == 0 || found);
+    const std::int32_t start = lane_in_row_ == 0 ? 0 : found ? first : n;
+    std::int32_t last = n;
+    Code after = Code::continues;
+    for (int d = 1; d < shape_.lanes_per_row; ++d) {
+      const int from = min(lane_ + d, kLanes - 1);
+      const std::int32_t their_start = __shfl_sync(kWarp, start, from);
+      const int their_code = __shfl_sync(kWarp, static_cast<int>(code), from);
+      if (lane_in_row_ + d < shape_.lanes_per_row && their_start < last) {
+        last = their_start;
+        after = static_cast<Code>(their_code);
+      }
+    }
+    const Code own = lane_in_row_ == 0 ? Code::plain : code;
+    return {start, last, own, after, starts && start < last};
+  }
+  /// lam of the edge before sample i > 0.
+  [[nodiscard]] __device__ T lam_before(std::int32_t i) const noexcept {
+    return i > 0 ? lam_at(i - 1) : T(0);
+  }
+
+  /// Puts codes and values at the starts of the segments of a piece.
+  __device__ void search(const Piece& piece) noexcept {
+    std::int32_t first = piece.first;
+    const T u_first = piece.first == 0 || !piece.active
+                          ? T(0)
+                          : dual_at_jump(piece.code, lam_before(piece.first));
+    const T u_last = piece.after == Code::continues || !piece.active
+                         ? T(0)
+                         : dual_at_jump(piece.after, lam_before(piece.last));
+    Code code = piece.code;
+    std::int32_t credit = piece.last - piece.first + 256;
+    bool at_start = true;
+    bool gave_up = false;
+    for_each_cut(first, piece.last, u_first, u_last, piece.active,
+                 [&](auto& search, const SegmentCut<T>& cut) {
+                   const auto length = static_cast<std::int32_t>(cut.length);
+                   const bool ends = cut.jump == Code::continues;
+                   const T u_cut =
+                       ends ? u_last : dual_at_jump(cut.jump, lam_at(first + length - 1));
+                   const T value = cut_value(cut, search.u_start, u_cut);
+                   if (at_start || is_real_jump(code, last_value_, value)) {
+                     x_[place(first)] = value;
+                     mark(first, code);
+                     if (at_start) first_value_ = value;
+                     last_value_ = value;
+                     at_start = false;
+                   }
+                   if (ends) return true;
+                   first += length;
+                   code = cut.jump;
+                   credit += 5 * length - static_cast<std::int32_t>(search.length);
+                   gave_up = credit < 0;
+                   search.begin(x_[place(first)], u_cut, lam_at(first));
+                   return gave_up;
+                 });
+    const unsigned gave = __ballot_sync(kWarp, gave_up);
+    if ((gave & row_lanes()) != 0 && kind_ == RowKind::searched) kind_ = RowKind::careful;
+  }
+
+  /// A piece's first jump is looked at once the value before it is known.
+  __device__ void drop_made_up_starts(const Piece& piece) const noexcept {
+    const unsigned pieces = __ballot_sync(kWarp, piece.active);
+    const unsigned before = pieces & row_lanes() & ((1U << lane_) - 1);
+    const int from = before != 0 ? 31 - __clz(static_cast<int>(before)) : lane_;
+    const T left = __shfl_sync(kWarp, last_value_, from);
+    if (piece.active && before != 0 && !is_real_jump(piece.code, left, first_value_)) {
+      unmark(piece.first);
+    }
+  }
+
+  // --- To memory ---
+
+  /// The codes of a row that was not searched, one segment; others as they are.
+  [[nodiscard]] __device__ std::uint32_t word(int w) const noexcept {
+    if (kind_ == RowKind::nan) return w == 0 && lane_in_row_ == 0 ? 3U : 0U;
+    return codes_[w * kLanes + lane_];
+  }
+
+  __device__ void store_codes() const noexcept {
+    if (call_.partition == nullptr || kind_ == RowKind::missing || kind_ == RowKind::careful) return;
+    const int row_words = (shape_.n + 15) / 16;
+    std::uint32_t* to = call_.partition + row_ * row_words + chunk_first_ / 16;
+    const int words = (chunk_size_ + 15) / 16;
+    if (row_words % 4 == 0 && words % 4 == 0) {
+      for (int w = 0; w < words; w += 4) {
+        reinterpret_cast<uint4*>(to)[w / 4] =
+            make_uint4(word(w), word(w + 1), word(w + 2), word(w + 3));
+      }
+    } else {
+      for (int w = 0; w < words; ++w) to[w] = word(w);
+    }
+  }
+
+  __device__ void store_values(std::int64_t first) noexcept {
+    T current = 0;
+    if constexpr (kSplit) {
+      // The last segment that starts in this chunk, for the chunks behind it.
+      T last = 0;
+      bool any = false;
+      for (int w = shape_.words() - 1; w >= 0 && !any; --w) {
+        const std::uint32_t codes = codes_[w * kLanes + lane_];
+        if (codes == 0) continue;
+        const int k = w * 16 + (31 - __clz(static_cast<int>(codes))) / 2;
+        last = x_[k * kLanes + lane_];
+        any = true;
+      }
+      const unsigned with = __ballot_sync(kWarp, any);
+      const unsigned before = with & ((1U << lane_) - 1);
+      current = __shfl_sync(kWarp, last, before != 0 ? 31 - __clz(static_cast<int>(before)) : 0);
+    }
+    fill(current);
+    if constexpr (kAlongMemory) {
+      store_along();
+    } else {
+      __syncthreads();
+      store_across(first);
+      __syncthreads();
+    }
+  }
+
+  /// Every sample's value in place of the sample.
+  __device__ void fill(T current) noexcept {
+    const bool is_nan = kind_ == RowKind::nan;
+    for (int w = 0; w < shape_.words(); ++w) {
+      const std::uint32_t codes = codes_[w * kLanes + lane_];
+      T* samples = x_ + w * 16 * kLanes + lane_;
+#pragma unroll
+      for (int k = 0; k < 16; ++k) {
+        const T value = samples[k * kLanes];
+        current = (codes & (3U << (2 * k))) != 0 ? value : current;
+        samples[k * kLanes] = is_nan ? kNan : current + origin_;
+      }
+    }
+    if constexpr (!kAlongMemory) {
+      x_[shape_.chunk * kLanes + lane_] = kind_ == RowKind::careful ? T(1) : T(0);
+    }
+  }
+  /// Whether the row of another thread's lane needs care: told behind its samples.
+  [[nodiscard]] __device__ bool is_careful(int warp, int lane) const noexcept {
+    return samples_of(warp)[shape_.chunk * kLanes + lane] != 0;
+  }
+
+  __device__ void store_along() noexcept {
+    const std::int64_t y_offset = kind_ == RowKind::missing || kind_ == RowKind::careful
+                                      ? -1
+                                      : call_.y.offset(row_) + chunk_first_;
+    for (int t = 0; t < shape_.chunk; t += kTile) {
+      T* tile = x_ + t * kLanes;
+      Vector own[kVectors];
+#pragma unroll
+      for (int i = 0; i < kVectors; ++i) {
+#pragma unroll
+        for (int j = 0; j < kPerVector; ++j) own[i].item[j] = tile[(i * kPerVector + j) * kLanes + lane_];
+      }
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < kVectors; ++i) {
+        reinterpret_cast<Vector*>(tile)[swizzled(lane_, i)] = own[i];
+      }
+    }
+    __syncwarp();
+    if (call_.whole_vectors) {
+      const int vector = lane_ % kVectors;
+#pragma unroll
+      for (int i = 0; i < kVectors; ++i) {
+        const int row = i * (kLanes / kVectors) + lane_ / kVectors;
+        const std::int64_t offset = __shfl_sync(kWarp, y_offset, row);
+        const std::int64_t x_offset = __shfl_sync(kWarp, offset_, row);
+        const int size = __shfl_sync(kWarp, chunk_size_, row);
+        if (offset < 0) continue;
+        const Vector* from = reinterpret_cast<const Vector*>(x_) + swizzled(row, vector);
+        for (int t = 0; t < shape_.chunk; t += kTile) {
+          const int k = t + vector * kPerVector;
+          if (k < size) store_vector(from[t * kLanes / kPerVector], x_offset + k, offset + k);
+        }
+      }
+      return;
+    }
+    for (int row = 0; row < kLanes; ++row) {
+      const std::int64_t offset = __shfl_sync(kWarp, y_offset, row);
+      const std::int64_t x_offset = __shfl_sync(kWarp, offset_, row);
+      const int size = __shfl_sync(kWarp, chunk_size_, row);
+      if (offset < 0) continue;
+      for (int k = lane_; k < size; k += kLanes) {
+        const int in_tile = k % kTile;
+        const T value = x_[k / kTile * kTile * kLanes +
+                           swizzled(row, in_tile / kPerVector) * kPerVector + in_tile % kPerVector];
+        call_.y.data[offset + k] = finished(value, x_offset + k);
+      }
+    }
+  }
+
+  __device__ void store_vector(const Vector& values, std::int64_t x_at,
+                               std::int64_t y_at) const noexcept {
+    struct alignas(sizeof(Storage) * kPerVector) Packed {
+      Storage item[kPerVector];
+    };
+    Packed packed;
+#pragma unroll
+    for (int j = 0; j < kPerVector; ++j) packed.item[j] = finished(values.item[j], x_at + j);
+    *reinterpret_cast<Packed*>(call_.y.data + y_at) = packed;
+  }
+
+  __device__ void store_across(std::int64_t first) const noexcept {
+    for_each_across(first, [&](std::int64_t row, int warp, int lane, int start, int step) {
+      const T* from = samples_of(warp);
+      const std::int64_t x_offset = call_.x.offset(row);
+      const std::int64_t y_offset = call_.y.offset(row);
+      if (is_careful(warp, lane)) return;
+#pragma unroll 8
+      for (int k = start; k < shape_.n; k += step) {
+        const int at = (kSplit ? (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk)
+                               : k * kLanes) +
+                       lane;
+        call_.y.data[y_offset + k * call_.y.stride] =
+            finished(from[at], x_offset + k * call_.x.stride);
+      }
+    });
+  }
+
+  /// What is written for a smoothed value; x is read again only to sharpen.
+  [[nodiscard]] __device__ Storage finished(T value, std::int64_t x_at) const noexcept {
+    if (!call_.sharp) return narrow<Storage>(value);
+    return narrow<Storage>(mirror(widen<T>(call_.x.data[x_at]), value));
+  }
+
+  const ForwardRows<Storage>& call_;
+  const ForwardShape& shape_;
+  const int lane_;
+  const int lane_in_row_;
+  const int row_in_warp_;
+  const int first_lane_;
+  char* const shared_;
+  const unsigned warp_bytes_;
+  T* x_;
+  T* lam_;
+  std::uint32_t* codes_;
+
+  std::int64_t row_ = 0;
+  std::int32_t chunk_first_ = 0;
+  std::int32_t chunk_size_ = 0;
+  std::int64_t offset_ = 0;  // of the chunk in x, where rows are along memory
+  RowKind kind_ = RowKind::missing;
+  T row_lam_ = 0;
+  T unbinding_ = 0;
+  T origin_ = 0;
+  T first_value_ = 0;  // of the piece
+  T last_value_ = 0;
+};
+
+}  // namespace tautline::detail

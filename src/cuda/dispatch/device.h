@@ -1,0 +1,33 @@
+// What the current device has room for.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "tautline/status.h"
+
+namespace tautline::detail {
+
+struct DeviceSize {
+  int processors;             // streaming multiprocessors
+  std::size_t shared_memory;  // bytes of each of them
+};
+
+/// Of the current device; where there is none, of an H200, so that sizes can be asked
+/// for anywhere.
+[[nodiscard]] DeviceSize current_device() noexcept;
+
+[[nodiscard]] Status device_status(cudaError_t error) noexcept;
+
+/// Lets a kernel have more dynamic shared memory than it may have by default.
+template <class Kernel>
+[[nodiscard]] Status allow_shared_memory(Kernel* kernel, std::size_t bytes) noexcept {
+  constexpr std::size_t kAlwaysAllowed = std::size_t{48} << 10;
+  if (bytes <= kAlwaysAllowed) return {};
+  return device_status(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            static_cast<int>(bytes)));
+}
+
+}  // namespace tautline::detail

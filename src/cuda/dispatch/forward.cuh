@@ -1,0 +1,81 @@
+// What every storage type's forward_in is made of.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/dispatch/device.h"
+#include "cuda/dispatch/forward.h"
+#include "cuda/dispatch/launch.h"
+#include "cuda/kernels/kernel_forward.cuh"
+#include "cuda/tuning/tuning_forward.h"
+
+namespace tautline::detail {
+
+/// The grid of a forward kernel, and its scratch. A function of shapes and of the
+/// device alone, so that the query and the call agree.
+struct ForwardGrid {
+  ForwardGrid(const Rows& rows, const ForwardShape& shape, std::size_t shared_bytes) noexcept;
+
+  int blocks;
+  int careful_lanes;
+  std::size_t slot_bytes;
+  std::size_t workspace;
+};
+
+template <class Kernel, class Storage>
+Status launch_forward(Kernel* kernel, const ForwardRows<Storage>& rows, bool edges,
+                      const Forward1d& call, const Context& context) noexcept {
+  const std::size_t shared = rows.shape.block_bytes(sizeof(ArithmeticOf<Storage>), edges);
+  const ForwardGrid grid(call.rows, rows.shape, shared);
+  if (const Status status = check_workspace(grid.workspace, context); !status.ok()) return status;
+  if (const Status status = allow_shared_memory(kernel, shared); !status.ok()) return status;
+  const CarefulSlots slots = {static_cast<std::byte*>(context.workspace), grid.slot_bytes,
+                              grid.careful_lanes};
+  kernel<<<static_cast<unsigned>(grid.blocks), static_cast<unsigned>(rows.shape.warps * kLanes),
+           shared, stream_of(context)>>>(rows, slots);
+  return launch_status();
+}
+
+template <class Storage>
+Status forward_in(const Forward1d& call, const Context& context) noexcept {
+  const bool edges = call.lam.array.given && call.lam.array.size > 1;
+  const bool along = call.rows.n == 1 || (call.x.stride == 1 && call.y.stride == 1);
+  ForwardRows<Storage> rows = {};
+  rows.count = call.rows.count;
+  rows.shape = forward_shape(call.rows.n, along);
+  rows.x = PlacedRows<const Storage>(call.x, call.rows);
+  rows.y = PlacedRows<Storage>(call.y, call.rows);
+  constexpr int kPerVector = 16 / sizeof(ArithmeticOf<Storage>);
+  rows.whole_vectors = rows.x.holds_vectors(call.rows.n, kPerVector) &&
+                       rows.y.holds_vectors(call.rows.n, kPerVector);
+  rows.sharp = call.mode == Mode::sharp;
+  rows.lam_number = call.lam.number;
+  if (call.lam.array.given && call.lam.array.size == 0) rows.lam_number = 1;  // no edge
+  if (call.lam.array.given && call.lam.array.size > 0) {
+    rows.lam = PlacedRows<const void* const>(call.lam.array, call.rows);
+    rows.lam_data = call.lam.array.data;
+    rows.lam_dtype = call.lam.array.dtype;
+  }
+  rows.partition = call.partition;
+  const auto launch = [&]<bool kEdges, bool kSplit, bool kAlong>() {
+    return launch_forward(&kernel_forward<Storage, kEdges, kSplit, kAlong>, rows, kEdges, call,
+                          context);
+  };
+  const bool split = rows.shape.lanes_per_row > 1;
+  if (edges) {
+    if (split) {
+      return along ? launch.template operator()<true, true, true>()
+                   : launch.template operator()<true, true, false>();
+    }
+    return along ? launch.template operator()<true, false, true>()
+                 : launch.template operator()<true, false, false>();
+  }
+  if (split) {
+    return along ? launch.template operator()<false, true, true>()
+                 : launch.template operator()<false, true, false>();
+  }
+  return along ? launch.template operator()<false, false, true>()
+               : launch.template operator()<false, false, false>();
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,19 @@
+// Forward of rows that a warp can hold, in one launch.
+#pragma once
+
+#include <cstddef>
+
+#include "backend.h"
+
+namespace tautline::detail {
+
+/// Whether rows of this length are for the calls below.
+[[nodiscard]] bool fits_a_warp(const Rows& rows) noexcept;
+
+std::size_t forward_workspace(const Rows& rows) noexcept;
+
+/// `Storage` is the type of x's elements.
+template <class Storage>
+Status forward_in(const Forward1d& call, const Context& context) noexcept;
+
+}  // namespace tautline::detail

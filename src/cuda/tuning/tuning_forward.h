@@ -1,0 +1,71 @@
+// How the forward kernel lays out its work. Chosen with bench/cuda on an H200.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "step/slope_search.h"
+
+namespace tautline::detail {
+
+inline constexpr int kLanes = 32;
+
+/// Rows that a warp keeps to solve with care later.
+inline constexpr int kCarefulRoom = 2 * kLanes;
+
+/// A lane searches a chunk of a row; a warp has the chunks of one or more rows, a
+/// sample a bank and a word of codes for sixteen of them.
+struct ForwardShape {
+  std::int32_t n = 0;
+  int chunk = 0;          // samples a lane; a power of two where rows are split
+  int log_chunk = 0;      // only where rows are split
+  int lanes_per_row = 1;  // 1: rows are not split
+  int rows_per_warp = kLanes;
+  int warps = 1;  // a block
+
+  [[nodiscard]] constexpr int rows_per_block() const noexcept { return rows_per_warp * warps; }
+  /// Samples a lane has room for: its chunk and the group that follows it.
+  [[nodiscard]] constexpr int depth() const noexcept { return chunk + kGroup; }
+  [[nodiscard]] constexpr int words() const noexcept { return (chunk + 15) / 16; }
+  [[nodiscard]] constexpr std::size_t warp_bytes(std::size_t item, bool edges) const noexcept {
+    return kLanes * (static_cast<std::size_t>(depth()) * item * (edges ? 2 : 1) +
+                     static_cast<std::size_t>(words()) * sizeof(std::uint32_t));
+  }
+  [[nodiscard]] constexpr std::size_t block_bytes(std::size_t item, bool edges) const noexcept {
+    return static_cast<std::size_t>(warps) *
+           (warp_bytes(item, edges) + kCarefulRoom * sizeof(std::int64_t));
+  }
+};
+
+/// A block has no more warps than this.
+inline constexpr int kMostWarps = 8;
+/// Blocks of rows that are not split, and how many of them a multiprocessor shall hold.
+inline constexpr int kMostWholeRowWarps = 4;
+inline constexpr int kWholeRowBlocks = 6;
+/// Rows that need care have so much scratch, or a slot a warp where that is more.
+inline constexpr std::size_t kMostCarefulScratch = std::size_t{64} << 20;
+/// Rows up to this long are one lane's each.
+inline constexpr std::int32_t kLongestWholeRow = 128;
+/// The longest row that a warp holds.
+inline constexpr std::int32_t kLongestWarpRow = 8192;
+
+[[nodiscard]] inline ForwardShape forward_shape(std::int32_t n, bool rows_along_memory) noexcept {
+  constexpr int kTile = 32;
+  ForwardShape shape;
+  shape.n = n;
+  if (n <= kLongestWholeRow) {
+    shape.chunk = (n + kTile - 1) / kTile * kTile;
+    shape.warps = n <= 64 ? kMostWholeRowWarps : 2;
+    return shape;
+  }
+  shape.log_chunk = n <= kLanes * 128 ? 7 : 8;
+  shape.chunk = 1 << shape.log_chunk;
+  shape.lanes_per_row = (n + shape.chunk - 1) / shape.chunk;
+  shape.rows_per_warp = kLanes / shape.lanes_per_row;
+  // Across memory, blocks have eight neighbouring rows: a sector of 32 bytes.
+  shape.warps = rows_along_memory ? 1 : std::clamp(8 / shape.rows_per_warp, 1, 8);
+  return shape;
+}
+
+}  // namespace tautline::detail

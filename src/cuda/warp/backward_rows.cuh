@@ -1,0 +1,51 @@
+// A backward call as kernels see it.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/warp/placed_rows.cuh"
+#include "cuda/warp/storage.cuh"
+
+namespace tautline::detail {
+
+/// What a tile of a long row leaves for its neighbours: the sums before its first
+/// start of a segment and from its last one on.
+struct TileSums {
+  double head;
+  double tail;  // of all the tile where it has no start
+  double grad_lam;
+  std::int32_t first_start;  // -1: none
+  std::int32_t last_start;
+};
+
+template <class Storage>
+struct BackwardRows {
+  std::int64_t count;
+  std::int32_t n;
+  const std::uint32_t* partition;
+  PlacedRows<const Storage> grad_y;
+  PlacedRows<Storage> grad_x;
+  bool wants_x;
+  bool whole_vectors;  // rows of whole words that follow one another without gaps
+  bool sharp;
+  DType lam_dtype;
+  PlacedRows<const void* const> lam;  // offsets only
+  void* lam_data;                     // null: not wanted
+  TileSums* tiles;                    // only where rows are longer than a tile
+};
+
+/// The one place that gradients of lam are written.
+template <class Storage>
+__device__ void store_grad_lam(const BackwardRows<Storage>& call, std::int64_t at,
+                               double value) noexcept {
+  switch (call.lam_dtype) {
+    case DType::float16: static_cast<__half*>(call.lam_data)[at] = narrow<__half>(value); return;
+    case DType::bfloat16:
+      static_cast<__nv_bfloat16*>(call.lam_data)[at] = narrow<__nv_bfloat16>(value);
+      return;
+    case DType::float32: static_cast<float*>(call.lam_data)[at] = narrow<float>(value); return;
+    case DType::float64: static_cast<double*>(call.lam_data)[at] = value; return;
+  }
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,52 @@
+// Elements of any storage type to and from the arithmetic of a kernel.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <type_traits>
+
+#include "tautline/view.h"
+
+namespace tautline::detail {
+
+/// float64 is computed in float64, everything else in float32.
+template <class Storage>
+using ArithmeticOf = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
+
+template <class T, class Storage>
+[[nodiscard]] __device__ T widen(Storage value) noexcept {
+  if constexpr (std::is_floating_point_v<Storage>) {
+    return static_cast<T>(value);
+  } else if constexpr (std::is_same_v<Storage, __half>) {
+    return static_cast<T>(__half2float(value));
+  } else {
+    return static_cast<T>(__bfloat162float(value));
+  }
+}
+
+/// Rounded once, to nearest even.
+template <class Storage, class T>
+[[nodiscard]] __device__ Storage narrow(T value) noexcept {
+  if constexpr (std::is_floating_point_v<Storage>) {
+    return static_cast<Storage>(value);
+  } else if constexpr (std::is_same_v<Storage, __half>) {
+    return std::is_same_v<T, double> ? __double2half(value) : __float2half_rn(value);
+  } else {
+    return std::is_same_v<T, double> ? __double2bfloat16(value) : __float2bfloat16_rn(value);
+  }
+}
+
+/// Calls use(Storage{}) with the storage type of a dtype.
+template <class Use>
+auto with_device_storage(DType dtype, Use&& use) {
+  switch (dtype) {
+    case DType::float16: return use(__half{});
+    case DType::bfloat16: return use(__nv_bfloat16{});
+    case DType::float32: return use(float{});
+    case DType::float64: break;
+  }
+  return use(double{});
+}
+
+}  // namespace tautline::detail
