@@ -38,8 +38,9 @@ std::string filter() {
   return text;
 }
 
-class NeedsItsDevice : public ::testing::Environment {
-  void SetUp() override {
+/// Skips every test where there is no device, each visibly.
+class NeedsItsDevice : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo& /*test*/) override {
     if (const char* reason = why_not()) GTEST_SKIP() << reason;
   }
 };
@@ -61,6 +62,6 @@ const detail::Backend* find_tested_backend(Device device) noexcept {
 int main(int argc, char** argv) {
   GTEST_FLAG_SET(filter, tautline::testing::filter());
   ::testing::InitGoogleTest(&argc, argv);
-  ::testing::AddGlobalTestEnvironment(new tautline::testing::NeedsItsDevice);
+  ::testing::UnitTest::GetInstance()->listeners().Append(new tautline::testing::NeedsItsDevice);
   return RUN_ALL_TESTS();
 }
