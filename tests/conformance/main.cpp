@@ -29,7 +29,7 @@ constexpr Exception kExceptions[] = {
     {"Status.NamesTheArgumentTheRuleTheValueAndThePlace", kNanRows},
     {"Arguments.MemoryThatCannotBeHadIsAStatus", "nothing is allocated: the call would run"},
     {"Executor.*", "only the CPU runs on the caller's threads"},
-    {"Strides.ReachBeyondFourGigabytes", "32 GiB would be copied: see tests/cuda/call_test.cu"},
+    {"Strides.ReachBeyondFourGigabytes", "32 GiB would be copied: see tests/cuda/call_test.cpp"},
 };
 
 std::string filter() {
