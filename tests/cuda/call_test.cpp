@@ -239,6 +239,73 @@ TEST_F(CudaCalls, TakeMoreRowsThanFitIn31Bits) {
   cudaFree(x);
 }
 
+/// One row code serves both devices: what has data weights on the CPU, too, and
+/// all that the vector code does not do.
+struct WeightedCalls {
+  static constexpr std::int64_t kRows = 400;
+  static constexpr std::int64_t kLength = 193;
+  static constexpr std::int64_t kSize = kRows * kLength;
+  static constexpr std::size_t kResults = 4 * kSize + kRows * (kLength - 1) + 3 * kRows;
+
+  WeightedCalls() : x(kSize), weight(kSize), lam(kRows * (kLength - 1)) {
+    Random random(base_seed());
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      const Family& family = families()[static_cast<std::size_t>(r) % families().size()];
+      const std::vector<double> row = family.make(random, kLength);
+      std::copy(row.begin(), row.end(), x.begin() + r * kLength);
+    }
+    for (double& value : weight) value = 0.3 * static_cast<double>(random() % 5);
+    for (double& value : lam) {
+      value = random() % 50 == 0 ? 0 : 0.2 * static_cast<double>(random() % 20);
+    }
+  }
+
+  /// Every call on arrays in one kind of memory; all results in one array.
+  static void run(const double* x, const double* weight, const double* lam, double* results,
+                  std::span<std::uint32_t> partition, const Context& context) {
+    const auto take = [&](std::int64_t n) {
+      const View taken = view(results, {kRows, n});
+      results += kRows * n;
+      return taken;
+    };
+    const Problem1d problem = {.x = view(x, {kRows, kLength}),
+                               .lam = view(lam, {kRows, kLength - 1}),
+                               .weight = view(weight, {kRows, kLength})};
+    const View y = take(kLength);
+    check(prox_tv1d(problem, y, partition, context));
+    const Solved1d solved = {
+        .partition = partition, .x = problem.x, .y = y, .weight = problem.weight};
+    check(prox_tv1d_backward(
+        solved, problem.x, {.x = take(kLength), .lam = take(kLength - 1), .weight = take(kLength)},
+        context));
+    check(prox_tv1d_jvp(solved,
+                        {.x = problem.weight, .lam = problem.lam.array, .weight = problem.x},
+                        take(kLength), context));
+    check(certificate1d(problem, y, take(1), context));
+    check(lam_max(problem.x, take(1), problem.weight, -1, context));
+    check(tv(problem.x, take(1), -1, context));
+  }
+
+  std::vector<double> x, weight, lam;
+};
+
+TEST_F(CudaCalls, WithDataWeightsGiveTheCpusBits) {
+  const WeightedCalls calls;
+  std::vector<double> expected(WeightedCalls::kResults);
+  std::vector<std::uint32_t> expected_partition(
+      static_cast<std::size_t>(WeightedCalls::kRows * partition_words(WeightedCalls::kLength)));
+  WeightedCalls::run(calls.x.data(), calls.weight.data(), calls.lam.data(), expected.data(),
+                     expected_partition, {});
+
+  DeviceArray<double> x(calls.x), weight(calls.weight), lam(calls.lam), results(expected.size());
+  DeviceArray<std::uint32_t> partition(expected_partition.size());
+  Workspace workspace(WeightedCalls::kRows, WeightedCalls::kLength, true);
+  WeightedCalls::run(x.data(), weight.data(), lam.data(), results.data(),
+                     {partition.data(), partition.size()}, workspace.context());
+  EXPECT_EQ(partition.download(), expected_partition);
+  EXPECT_EQ(results.download(), expected);
+}
+
 /// Rows whose partitions differ between the CPU and the GPU.
 std::int64_t differing_rows(DType dtype, const std::vector<double>& values, std::int64_t rows,
                             std::int64_t n, double lam) {
@@ -339,6 +406,21 @@ TEST(CudaArguments, AWorkspaceMustBeAligned) {
 TEST(CudaArguments, ALamThatIsABadNumberIsAnError) {
   RefusedCall call;
   EXPECT_STREQ(call.run(-1).argument, "lam");
+}
+
+TEST(CudaArguments, AWorkspaceForWeightsServesCallsWithoutThem) {
+  const float nothing = 0;
+  const Context cuda = {.device = Device::cuda};
+  for (std::int64_t n = 1; n < std::int64_t{1} << 31; n = n * 5 / 3 + 1) {
+    for (const std::int64_t rows : {1, 7, 1000, 1 << 30}) {
+      std::size_t with = 0;
+      std::size_t without = 0;
+      const ConstView shape = view(&nothing, {rows, n}, {0, 0});
+      check(prox_tv1d_workspace(shape, true, -1, cuda, with));
+      check(prox_tv1d_workspace(shape, false, -1, cuda, without));
+      EXPECT_GE(with, without) << rows << " x " << n;
+    }
+  }
 }
 
 TEST(CudaArguments, AnEmptyBatchNeedsNoWorkspace) {
