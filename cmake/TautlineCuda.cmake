@@ -18,6 +18,7 @@ if(NOT TAUTLINE_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA_ARCHITECTURES ${TAUTLINE_CUDA_ARCHS})
     endif()
     enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED GLOBAL)  # a parent project links what we link
     set(TAUTLINE_HAS_CUDA ON)
     # What all CUDA sources are compiled with. Steps shared with the host are
     # constexpr functions and need no markup to run on a device; without fused

@@ -68,6 +68,10 @@ struct Problem1d {
 /// with every sample missing, comes out NaN with a partition of one segment; the
 /// other rows are exact. lam = infinity gives the (weighted) mean.
 ///
+/// A bad value of lam or weight is an error on the CPU. On CUDA only a number is:
+/// arrays are not looked at before the call runs, and a row with a bad value comes
+/// out NaN with a partition of one segment.
+///
 /// \code
 /// std::vector<float> x = {0, 1, 0, 9, 8, 9};
 /// std::vector<float> y(6);

@@ -31,8 +31,9 @@ bool is_empty(const Rows& rows) noexcept {
   return rows.n == 0 || rows.count == 0;
 }
 
+/// Some calls have no weights in any case; and fewer, larger slots can be less memory.
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& /*context*/) noexcept {
-  const std::size_t bytes = rows_workspace(rows, weighted);
+  const std::size_t bytes = std::max(rows_workspace(rows, false), rows_workspace(rows, weighted));
   return is_empty(rows) ? bytes : std::max(bytes, unweighted_workspace(rows));
 }
 

@@ -1,5 +1,4 @@
 // The step functions of src/step on a GPU: the same bits as on the host.
-#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "device_array.h"
 #include "step/direct.h"
 #include "step/fast_taut_string.h"
 #include "step/prefix_sums.h"
@@ -74,42 +74,7 @@ __global__ void solve_rows(Batch<T> batch) {
   if (r < batch.rows) solve_nth_row(batch, r);
 }
 
-template <class T>
-class DeviceArray {
- public:
-  explicit DeviceArray(std::size_t size) : size_(size) {
-    EXPECT_EQ(cudaMalloc(&data_, size * sizeof(T)), cudaSuccess);
-  }
-  ~DeviceArray() { cudaFree(data_); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-
-  T* data() { return data_; }
-  void upload(const std::vector<T>& host) {
-    EXPECT_EQ(cudaMemcpy(data_, host.data(), size_ * sizeof(T), cudaMemcpyHostToDevice),
-              cudaSuccess);
-  }
-  std::vector<T> download() {
-    std::vector<T> host(size_);
-    EXPECT_EQ(cudaMemcpy(host.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost),
-              cudaSuccess);
-    return host;
-  }
-
- private:
-  T* data_ = nullptr;
-  std::size_t size_;
-};
-
-class CudaStep : public ::testing::Test {
- protected:
-  void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      GTEST_SKIP() << "no CUDA device found";
-    }
-  }
-};
+using CudaStep = OnGpu;
 
 /// Rows of every family in turn, one behind the other.
 template <class T>

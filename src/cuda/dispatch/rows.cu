@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cuda/dispatch/launch.h"
+#include "cuda/dispatch/workspace.h"
 #include "cuda/kernels/kernel_rows.cuh"
 #include "cuda/tuning/tuning_rows.h"
 #include "step/row/backward_worker.h"

@@ -10,9 +10,9 @@ namespace tautline::detail {
 /// Small blocks, so that few threads still reach many multiprocessors.
 inline constexpr int kRowThreadsPerBlock = 32;
 
-/// Every thread has scratch for a row. More threads than this do not run at a time
-/// on any device (132 multiprocessors of 128 lanes), more memory than this nobody
-/// wants to lend; one thread there always is.
+/// Every thread has scratch for a row: no more threads than a large device has lanes
+/// (132 multiprocessors of 128), no more memory than a caller can spare, and always
+/// one thread.
 inline constexpr std::int64_t kMostRowThreads = 132 * 128;
 inline constexpr std::size_t kMostRowScratch = std::size_t{256} << 20;
 

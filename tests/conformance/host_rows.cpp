@@ -1,0 +1,124 @@
+// The row code that devices run, on the host: row by row, as kernels/kernel_rows.cuh
+// does, in a workspace full of NaN with a guard behind it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cuda/dispatch/workspace.h"
+#include "step/row/backward_worker.h"
+#include "step/row/forward_worker.h"
+#include "step/row/jvp_worker.h"
+#include "step/row/reduction_workers.h"
+#include "step/row/row_values.h"
+#include "tested_backend.h"
+
+namespace tautline::testing {
+namespace {
+
+using namespace tautline::detail;
+
+constexpr std::byte kUntouched{0xFF};
+constexpr std::size_t kGuard = 256;
+
+/// Aligned memory of a size, to be left alone behind its end.
+class GuardedBlock {
+ public:
+  explicit GuardedBlock(std::size_t size)
+      : memory_(Scratch::kAlignment + size + kGuard, kUntouched), size_(size) {}
+  ~GuardedBlock() {
+    EXPECT_TRUE(std::all_of(begin() + size_, begin() + size_ + kGuard,
+                            [](std::byte value) { return value == kUntouched; }));
+  }
+  GuardedBlock(const GuardedBlock&) = delete;
+  GuardedBlock& operator=(const GuardedBlock&) = delete;
+
+  std::byte* begin() {
+    const auto misplaced = reinterpret_cast<std::uintptr_t>(memory_.data()) % Scratch::kAlignment;
+    return memory_.data() + (Scratch::kAlignment - misplaced);
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+  std::size_t size_;
+};
+
+template <class Worker, class Call>
+Status run(const Call& call, const Rows& rows, bool weighted, const Context& context) {
+  const std::size_t bytes = row_scratch_bytes(rows.n, weighted);
+  if (context.workspace != nullptr) {
+    if (const Status status = check_workspace(bytes, context); !status.ok()) return status;
+  }
+  GuardedBlock block(bytes);
+  Scratch scratch(block.begin());
+  Worker worker(call, RowScratch(scratch, rows.n, weighted));
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    if (has_allowed_values(call, row)) {
+      worker(row);
+    } else {
+      refuse(call, row);
+    }
+  }
+  return {};
+}
+
+std::size_t workspace1d(const Rows& rows, bool weighted, const Context& /*context*/) noexcept {
+  return row_scratch_bytes(rows.n, weighted);
+}
+
+Status forward1d(const Forward1d& call, const Context& context) noexcept {
+  if (const Status status = check_lam_number(call.lam); !status.ok()) return status;
+  if (call.rows.n == 0) return {};
+  return run<ForwardWorker>(call, call.rows, call.weight.given, context);
+}
+
+Status backward1d(const Backward1d& call, const Context& context) noexcept {
+  const SolvedRows& solved = call.solved;
+  if (solved.rows.n == 0 && !call.grad_lam.given) return {};
+  return run<BackwardWorker>(call, solved.rows, solved.weight.given, context);
+}
+
+Status jvp1d(const Jvp1d& call, const Context& context) noexcept {
+  const SolvedRows& solved = call.solved;
+  if (solved.rows.n == 0) return {};
+  return run<JvpWorker>(call, solved.rows, solved.weight.given, context);
+}
+
+Status certificate1d(const Certificate1d& call, const Context& context) noexcept {
+  if (const Status status = check_lam_number(call.lam); !status.ok()) return status;
+  return run<CertificateWorker>(call, call.rows, call.weight.given, context);
+}
+
+Status lam_max(const RowReduction& call, const Context& context) noexcept {
+  return run<LamMaxWorker>(call, call.rows, call.weight.given, context);
+}
+
+Status tv(const RowReduction& call, const Context& context) noexcept {
+  return run<TvWorker>(call, call.rows, false, context);
+}
+
+constexpr Backend kHostRows = {
+    .targets = nullptr,
+    .target = nullptr,
+    .error_text = nullptr,
+    .workspace1d = workspace1d,
+    .forward1d = forward1d,
+    .backward1d = backward1d,
+    .jvp1d = jvp1d,
+    .certificate1d = certificate1d,
+    .lam_max = lam_max,
+    .tv = tv,
+};
+
+}  // namespace
+
+const Backend& tested_backend() {
+  return kHostRows;
+}
+
+const char* why_not() {
+  return nullptr;
+}
+
+}  // namespace tautline::testing

@@ -1,0 +1,67 @@
+// Runs the tests of the public API on another backend. The linker turns every call
+// of find_backend to the one below (see CMakeLists.txt).
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tested_backend.h"
+
+namespace tautline::testing {
+namespace {
+
+/// What tests/cpp expects of the CPU alone, and why.
+struct Exception {
+  const char* tests;
+  const char* reason;
+};
+
+constexpr const char* kNanRows = "bad values in arrays are NaN rows: see refused_rows_test.cpp";
+
+constexpr Exception kExceptions[] = {
+    {"*/BadArgument.*/NegativeLam", kNanRows},
+    {"*/BadArgument.*/NanLam", kNanRows},
+    {"*/BadArgument.*/NegativeEdge", kNanRows},
+    {"*/BadArgument.*/NegativeWeight", kNanRows},
+    {"*/BadArgument.*/InfiniteWeight", kNanRows},
+    {"*/BadArgument.*/NanWeight", kNanRows},
+    {"*/BadArgument.*/WeightsTooFarApart", kNanRows},
+    {"Arguments.ABadValueIsFoundAtItsPlaceInTheArgument", kNanRows},
+    {"Status.NamesTheArgumentTheRuleTheValueAndThePlace", kNanRows},
+    {"Arguments.MemoryThatCannotBeHadIsAStatus", "nothing is allocated: the call would run"},
+    {"Executor.*", "only the CPU runs on the caller's threads"},
+    {"Strides.ReachBeyondFourGigabytes", "32 GiB would be copied: see tests/cuda/call_test.cpp"},
+};
+
+std::string filter() {
+  std::string text = "*-";
+  for (const Exception& exception : kExceptions) text += std::string(exception.tests) + ":";
+  return text;
+}
+
+/// Skips every test where there is no device, each visibly.
+class NeedsItsDevice : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo& /*test*/) override {
+    if (const char* reason = why_not()) GTEST_SKIP() << reason;
+  }
+};
+
+}  // namespace
+
+// The linker's names for the function that is called, and for the one it would have been.
+const detail::Backend* real_find_backend(Device device) noexcept
+    __asm__("__real__ZN8tautline6detail12find_backendENS_6DeviceE");
+const detail::Backend* find_tested_backend(Device device) noexcept
+    __asm__("__wrap__ZN8tautline6detail12find_backendENS_6DeviceE");
+
+const detail::Backend* find_tested_backend(Device device) noexcept {
+  return device == Device::cpu ? &tested_backend() : real_find_backend(device);
+}
+
+}  // namespace tautline::testing
+
+int main(int argc, char** argv) {
+  GTEST_FLAG_SET(filter, tautline::testing::filter());
+  ::testing::InitGoogleTest(&argc, argv);
+  ::testing::UnitTest::GetInstance()->listeners().Append(new tautline::testing::NeedsItsDevice);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,297 @@
+// The CUDA backend on calls with host pointers: all that a call touches is mirrored
+// in device memory, at the same place modulo 256 and with the same overlaps, and
+// comes back after it. Around every mirrored range, and behind the workspace, lie
+// bytes that must not change; nor may a range that is only read.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "tested_backend.h"
+
+namespace tautline::testing {
+namespace {
+
+using namespace tautline::detail;
+
+constexpr int kUntouched = 0xFF;
+constexpr std::size_t kGuard = 256;  // also what device memory is aligned to
+
+/// Device memory that grows and is kept: tests make many small calls.
+class DeviceMemory {
+ public:
+  std::byte* at_least(std::size_t size) {
+    if (size > size_) {
+      cudaFree(data_);
+      size_ = std::max(size, 2 * size_);
+      EXPECT_EQ(cudaMalloc(reinterpret_cast<void**>(&data_), size_), cudaSuccess);
+    }
+    return data_;
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Host memory from `begin` to `end`, mirrored `offset` bytes into the device's.
+struct Range {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  bool written;
+  std::size_t offset = 0;
+
+  [[nodiscard]] std::size_t size() const { return end - begin; }
+  [[nodiscard]] void* host() const { return reinterpret_cast<void*>(begin); }
+};
+
+class Mirror {
+ public:
+  template <class Data>
+  void add(const BasicRowArray<Data>& array, const Rows& rows) {
+    if (!array.given || rows.count == 0 || array.size == 0) return;
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const auto reach = [&](std::int64_t steps, std::int64_t stride) {
+      (stride < 0 ? low : high) += steps * stride;
+    };
+    reach(array.size - 1, array.stride);
+    for (int d = 0; d < rows.batch_dims; ++d) {
+      reach(rows.batch_shape[d] - 1, array.batch_strides[d]);
+    }
+    const std::int64_t bytes = size_of(array.dtype);
+    const auto* first = static_cast<const std::byte*>(array.data) + low * bytes;
+    add(first, static_cast<std::size_t>((high - low + 1) * bytes), !std::is_const_v<Data>);
+  }
+
+  void add(const void* data, std::size_t size, bool written) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(data);
+    if (data != nullptr && size > 0) ranges_.push_back({begin, begin + size, written});
+  }
+
+  /// Copies everything to the device; pointers can be translated from here on.
+  void upload(DeviceMemory& memory) {
+    merge();
+    std::size_t size = kGuard;
+    for (Range& range : ranges_) {
+      range.offset = size + range.begin % kGuard;
+      size = (range.offset + range.size() + kGuard - 1) / kGuard * kGuard + kGuard;
+    }
+    before_.assign(size, std::byte{kUntouched});
+    for (const Range& range : ranges_) {
+      std::memcpy(before_.data() + range.offset, range.host(), range.size());
+    }
+    device_ = memory.at_least(size);
+    EXPECT_EQ(cudaMemcpy(device_, before_.data(), size, cudaMemcpyHostToDevice), cudaSuccess);
+  }
+
+  template <class T>
+  [[nodiscard]] T* on_device(T* host) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(host);
+    for (const Range& range : ranges_) {
+      if (address < range.begin || address >= range.end) continue;
+      return reinterpret_cast<T*>(device_ + range.offset + (address - range.begin));
+    }
+    return host;  // touches nothing
+  }
+
+  /// Copies back what may have been written, and expects all else as it was.
+  void download() {
+    std::vector<std::byte> after(before_.size());
+    EXPECT_EQ(cudaMemcpy(after.data(), device_, after.size(), cudaMemcpyDeviceToHost), cudaSuccess);
+    for (const Range& range : ranges_) {
+      if (!range.written) continue;
+      std::memcpy(range.host(), after.data() + range.offset, range.size());
+      std::memcpy(before_.data() + range.offset, after.data() + range.offset, range.size());
+    }
+    EXPECT_TRUE(after == before_) << "the call wrote where it must not";
+  }
+
+ private:
+  /// Ranges that overlap become one, so that what is in place stays in place.
+  void merge() {
+    std::sort(ranges_.begin(), ranges_.end(),
+              [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::vector<Range> merged;
+    for (const Range& range : ranges_) {
+      if (merged.empty() || range.begin >= merged.back().end) {
+        merged.push_back(range);
+      } else {
+        merged.back().end = std::max(merged.back().end, range.end);
+        merged.back().written |= range.written;
+      }
+    }
+    ranges_ = std::move(merged);
+  }
+
+  std::vector<Range> ranges_;
+  std::vector<std::byte> before_;
+  std::byte* device_ = nullptr;
+};
+
+/// Calls use(array) for every array of a call.
+template <class Use>
+void for_each_array(Forward1d& call, Use use) {
+  use(call.x);
+  use(call.lam.array);
+  use(call.weight);
+  use(call.y);
+}
+template <class Use>
+void for_each_array(Backward1d& call, Use use) {
+  use(call.solved.x);
+  use(call.solved.y);
+  use(call.solved.weight);
+  use(call.grad_y);
+  use(call.grad_x);
+  use(call.grad_lam);
+  use(call.grad_weight);
+}
+template <class Use>
+void for_each_array(Jvp1d& call, Use use) {
+  use(call.solved.x);
+  use(call.solved.y);
+  use(call.solved.weight);
+  use(call.tangent_x);
+  use(call.tangent_lam);
+  use(call.tangent_weight);
+  use(call.tangent_y);
+}
+template <class Use>
+void for_each_array(Certificate1d& call, Use use) {
+  use(call.x);
+  use(call.lam.array);
+  use(call.weight);
+  use(call.y);
+  use(call.out);
+}
+template <class Use>
+void for_each_array(RowReduction& call, Use use) {
+  use(call.x);
+  use(call.weight);
+  use(call.out);
+}
+
+/// What a call has beside arrays.
+template <class Call>
+const Rows& rows_of(const Call& call) {
+  if constexpr (requires { call.solved; }) {
+    return call.solved.rows;
+  } else {
+    return call.rows;
+  }
+}
+template <class Call>
+bool is_weighted(const Call& call) {
+  if constexpr (requires { call.solved; }) {
+    return call.solved.weight.given;
+  } else {
+    return call.weight.given;
+  }
+}
+template <class Call, class Use>
+void with_partition(Call& call, Use use) {
+  if constexpr (requires { call.solved; }) {
+    use(call.solved.partition);
+  } else if constexpr (requires { call.partition; }) {
+    use(call.partition);
+  }
+}
+
+/// A workspace of the size the backend asks for, or of the size and at the place
+/// modulo its alignment of the one that a test gives.
+class Workspace {
+ public:
+  Workspace(DeviceMemory& memory, std::size_t bytes, const Context& given) {
+    std::size_t misplaced = 0;
+    if (given.workspace != nullptr) {
+      bytes = given.workspace_size;
+      misplaced = reinterpret_cast<std::uintptr_t>(given.workspace) % kGuard;
+    }
+    std::byte* data = memory.at_least(misplaced + bytes + kGuard);
+    EXPECT_EQ(cudaMemset(data, kUntouched, misplaced + bytes + kGuard), cudaSuccess);
+    context_.device = Device::cuda;
+    context_.workspace = data + misplaced;
+    context_.workspace_size = bytes;
+  }
+
+  [[nodiscard]] const Context& context() const { return context_; }
+
+  void expect_guard_untouched() const {
+    std::vector<std::byte> guard(kGuard);
+    const auto* end = static_cast<const std::byte*>(context_.workspace) + context_.workspace_size;
+    EXPECT_EQ(cudaMemcpy(guard.data(), end, kGuard, cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(guard, std::vector<std::byte>(kGuard, std::byte{kUntouched}));
+  }
+
+ private:
+  Context context_;
+};
+
+template <auto kFunction, class Call>
+Status mirrored(const Call& call, const Context& context) noexcept {
+  static std::mutex one_at_a_time;
+  static DeviceMemory array_memory;
+  static DeviceMemory workspace_memory;
+  const std::lock_guard lock(one_at_a_time);
+
+  const Rows& rows = rows_of(call);
+  const std::size_t partition_bytes =
+      sizeof(std::uint32_t) * static_cast<std::size_t>(rows.count * partition_words(rows.n));
+  Call on_device = call;
+  Mirror mirror;
+  for_each_array(on_device, [&](auto& array) { mirror.add(array, rows); });
+  with_partition(on_device, [&](auto* words) {
+    mirror.add(words, partition_bytes, !std::is_const_v<std::remove_pointer_t<decltype(words)>>);
+  });
+  mirror.upload(array_memory);
+  for_each_array(on_device, [&](auto& array) { array.data = mirror.on_device(array.data); });
+  with_partition(on_device, [&](auto*& words) { words = mirror.on_device(words); });
+
+  const Workspace workspace(workspace_memory,
+                            kCudaBackend.workspace1d(rows, is_weighted(call), context), context);
+  const Status status = (kCudaBackend.*kFunction)(on_device, workspace.context());
+  const cudaError_t error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) {
+    ADD_FAILURE() << cudaGetErrorString(error);
+    return {.code = StatusCode::device_error, .device_error = error};
+  }
+  workspace.expect_guard_untouched();
+  mirror.download();
+  return status;
+}
+
+std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept {
+  return kCudaBackend.workspace1d(rows, weighted, context);
+}
+
+constexpr Backend kMirroredCuda = {
+    .targets = nullptr,
+    .target = nullptr,
+    .error_text = nullptr,
+    .workspace1d = workspace1d,
+    .forward1d = mirrored<&Backend::forward1d, Forward1d>,
+    .backward1d = mirrored<&Backend::backward1d, Backward1d>,
+    .jvp1d = mirrored<&Backend::jvp1d, Jvp1d>,
+    .certificate1d = mirrored<&Backend::certificate1d, Certificate1d>,
+    .lam_max = mirrored<&Backend::lam_max, RowReduction>,
+    .tv = mirrored<&Backend::tv, RowReduction>,
+};
+
+}  // namespace
+
+const Backend& tested_backend() {
+  return kMirroredCuda;
+}
+
+const char* why_not() {
+  int devices = 0;
+  const cudaError_t error = cudaGetDeviceCount(&devices);
+  if (error != cudaSuccess) return cudaGetErrorString(error);
+  return devices > 0 ? nullptr : "no CUDA device found";
+}
+
+}  // namespace tautline::testing
