@@ -12,7 +12,7 @@ setup:  ## install all that any target needs
 
 demo:  ## smooth a noisy scene and write out/demo.png
 	@tools/setup build
-	@cmake --preset release > /dev/null
+	@cmake --preset release -DTAUTLINE_CUDA=OFF > /dev/null
 	@cmake --build --preset release --target tautline_cli tautline_demo
 	@mkdir -p out
 	@build/release/examples/tautline_demo out/demo.png
@@ -53,7 +53,7 @@ BENCH_CPU := build/release/bench/cpu/tautline_bench_cpu --peers=build/peers
 bench:  ## compare the CPU solver with other libraries; a table, and JSON in out/
 	@tools/setup build bench
 	@bench/peers/install build/peers
-	cmake --preset release -DTAUTLINE_BENCH=ON
+	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=OFF
 	cmake --build --preset release --target tautline_bench_cpu
 	@mkdir -p out
 	$(BENCH_CPU) --benchmark_out=out/bench_cpu.json
@@ -63,7 +63,7 @@ bench:  ## compare the CPU solver with other libraries; a table, and JSON in out
 
 bench-cuda:  ## time the CUDA solver beside a plain copy, on a GPU; a table, and JSON in out/
 	@tools/setup build bench
-	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=ON
+	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=ON -DTAUTLINE_CUDA_ARCHS=native
 	cmake --build --preset release --target tautline_bench_cuda
 	@mkdir -p out && rm -f out/bench_cuda.json
 	build/release/bench/cuda/tautline_bench_cuda --json=out/bench_cuda.json; status=$$?; \

@@ -10,10 +10,13 @@
 // works: the segment ended where the older of the two bounds was set, with that
 // bound as its value, and the string turns away from it.
 //
-// Samples are taken in groups of four. Within a group they are summed on their
-// own, and what adding a group to the sum loses is carried along: the error of a
-// sum does not grow with its length. A group starts behind the segment's first
-// sample, so that the numbers do not depend on who searches.
+// Samples are taken in groups of four. Within a group they are summed on their own;
+// in long pieces what adding a group to the sum loses is carried along, so that the
+// error of a sum does not grow with its length. A group starts behind the segment's
+// first sample, so that the numbers do not depend on who searches.
+//
+// The last sample of a row may set bounds like any other: the value that the end asks
+// for lies between those that it sets.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +42,15 @@ struct SegmentCut {
   T sum;
 };
 
-/// `Arithmetic` gives reciprocal(length) and multiply_add(a, b, c) = a b + c; neither
-/// need be rounded correctly, as no value depends on them.
-template <class T, class Arithmetic>
+/// Numbers of samples are kept as T, in which they are needed most.
+///
+/// `Arithmetic` gives reciprocal(length) and multiply_add(a, b, c) = a b + c, neither of
+/// which need be rounded correctly as no value depends on them, and assign_if(condition,
+/// target, value).
+template <class T, class Arithmetic, bool kCarriesRest>
 struct SlopeSearch {
+  static constexpr bool kCarries = kCarriesRest;
+
   T u_start;
   T length;
   T sum;
@@ -66,33 +74,32 @@ struct SlopeSearch {
     low_sum = high_sum = first;
   }
 
-  /// Takes a group of samples; those at and behind the end of the piece set no bound.
+  /// Takes a group of samples. NaN sets no bound, and no sample behind it does.
   template <class Lams>
-  constexpr void take(const T (&samples)[kGroup], const Lams& lams, T end) noexcept {
-    T part = rest;
+  constexpr void take(const T (&samples)[kGroup], const Lams& lams,
+                      const Arithmetic& arithmetic) noexcept {
+    T part = kCarriesRest ? rest + samples[0] : samples[0];
     const T before = sum;
     T total = sum;
     for (int j = 0; j < kGroup; ++j) {
-      part += samples[j];
+      if (j > 0) part += samples[j];
       total = before + part;
       const T behind = length + static_cast<T>(j + 1);
-      const T share = Arithmetic::reciprocal(behind);
+      const T share = arithmetic.reciprocal(behind);
       const T mean = total * share;
-      const T floor = Arithmetic::multiply_add(u_start - lams[j], share, mean);
-      const T ceiling = Arithmetic::multiply_add(u_start + lams[j], share, mean);
-      const bool open = low <= high && behind < end;
-      if (open && floor >= low) {
-        low = floor;
-        low_length = behind;
-        low_sum = total;
-      }
-      if (open && ceiling <= high) {
-        high = ceiling;
-        high_length = behind;
-        high_sum = total;
-      }
+      const T floor = arithmetic.multiply_add(u_start - lams[j], share, mean);
+      const T ceiling = arithmetic.multiply_add(u_start + lams[j], share, mean);
+      const bool open = j == 0 || low <= high;
+      const bool raises = open && floor >= low;
+      const bool lowers = open && ceiling <= high;
+      arithmetic.assign_if(raises, low, floor);
+      arithmetic.assign_if(raises, low_length, behind);
+      arithmetic.assign_if(raises, low_sum, total);
+      arithmetic.assign_if(lowers, high, ceiling);
+      arithmetic.assign_if(lowers, high_length, behind);
+      arithmetic.assign_if(lowers, high_sum, total);
     }
-    rest = (before - total) + part;
+    if (kCarriesRest) rest = (before - total) + part;
     sum = total;
     length += static_cast<T>(kGroup);
   }
@@ -107,19 +114,15 @@ struct SlopeSearch {
   }
 
   /// The same where the piece has ended first. `total` is the sum of all of it.
-  [[nodiscard]] constexpr SegmentCut<T> cut_at_end(T total, const PieceEnd<T>& end) const noexcept {
-    const T value = (total + (u_start - end.u)) / end.length;
-    if (value < low) return {Code::down, low_length, low_sum};
-    if (value > high) return {Code::up, high_length, high_sum};
+  [[nodiscard]] constexpr SegmentCut<T> cut_at_end(T total, const PieceEnd<T>& end,
+                                                   const Arithmetic& arithmetic) const noexcept {
+    const T value = (total + (u_start - end.u)) * arithmetic.reciprocal(end.length);
+    // A bound that the last sample set is met, whatever rounding says.
+    if (value < low && low_length < end.length) return {Code::down, low_length, low_sum};
+    if (value > high && high_length < end.length) return {Code::up, high_length, high_sum};
     return {Code::continues, end.length, total};
   }
 };
-
-/// The value of a segment with these dual variables before and behind it.
-template <class T>
-[[nodiscard]] constexpr T cut_value(const SegmentCut<T>& cut, T u_start, T u_cut) noexcept {
-  return (cut.sum + (u_start - u_cut)) / cut.length;
-}
 
 /// The dual variable behind a jump over an edge.
 template <class T>
@@ -127,10 +130,12 @@ template <class T>
   return jump == Code::up ? -lam : lam;
 }
 
-/// Whether a jump goes the way its code says: one that rounding made up does not.
+/// Whether a jump goes the way its code says: one that rounding made up does not. With
+/// nothing (NaN) on its left every jump is real.
 template <class T>
 [[nodiscard]] constexpr bool is_real_jump(Code jump, T left, T right) noexcept {
-  return jump == Code::up ? right > left : jump == Code::down ? right < left : true;
+  const T rise = right - left;
+  return !((jump == Code::down ? -rise : rise) <= 0) || jump == Code::plain;
 }
 
 }  // namespace tautline::detail

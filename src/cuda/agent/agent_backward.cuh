@@ -295,9 +295,7 @@ class AgentBackward {
 
     // Backwards, each element takes the mean of its segment. A segment of one element
     // is that element, bit for bit.
-    const std::uint32_t next = __shfl_down_sync(kWarp, starts, 1);
-    const bool next_starts = next_word_starts(next);
-    const std::uint32_t alone = starts & (starts >> 2 | (next_starts ? 1U << 30 : 0U));
+    const std::uint32_t alone = starts & ends_of(starts);
     const bool per_edge = active_ && call_.lam_data != nullptr && call_.lam.size > 1;
     const std::int64_t lam_offset = per_edge ? call_.lam.offset(row_) : 0;
     T lam_sum = 0;
@@ -390,14 +388,16 @@ class AgentBackward {
     return mean;
   }
 
-  /// Whether the word behind this one begins with a start, or the row ends there.
-  [[nodiscard]] __device__ bool next_word_starts(std::uint32_t next) const noexcept {
-    const std::int32_t k = (word_ + 1) * kWordElements;
-    if (k >= call_.n) return true;
-    if (kBlockRow && (lane_ == 31 || is_last_word_)) {
-      return active_ && (call_.partition[row_ * words_ + word_ + 1] & 3U) != 0;
-    }
-    return (next & 1U) != 0;
+  /// One bit for each element that ends a segment.
+  [[nodiscard]] __device__ std::uint32_t ends_of(std::uint32_t starts) const noexcept {
+    const std::uint32_t next = __shfl_down_sync(kWarp, starts, 1);
+    const std::int32_t left = call_.n - word_ * kWordElements;  // elements of the row
+    if (left <= kWordElements) return starts >> 2 | 1U << (2 * (left - 1) & 31);
+    const bool is_last_here = kBlockRow && (lane_ == 31 || is_last_word_);
+    const bool next_starts = is_last_here
+                                 ? (call_.partition[row_ * words_ + word_ + 1] & 3U) != 0
+                                 : (next & 1U) != 0;
+    return starts >> 2 | (next_starts ? 1U << 30 : 0U);
   }
 
   __device__ void store_edge(std::int64_t lam_offset, int i, T term) const noexcept {

@@ -79,7 +79,7 @@ class AgentCarefulRow {
     double sum = 0;
     s_.sums[0] = 0;
     for (std::int32_t i = 0; i < n_; ++i) {
-      sum += (sample(i) - origin) * scale_;
+      sum += sample(i) * scale_ - origin * scale_;
       s_.sums[i + 1] = sum;
     }
     const Tube<double, Sums, UnitSums<double>, Lams> tube = {{s_.sums}, {}, {this}, n_};

@@ -11,9 +11,6 @@
 // same jump, so is the true one. From there to where the next lane knows the same,
 // the lane then searches its piece of the row, on its own. Lanes that found no such
 // place leave their part to the one before.
-//
-// The loops end by a vote of the warp: otherwise the compiler makes an inner loop of
-// the steps between two jumps, which all lanes leave together (DESIGN section 5).
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -23,36 +20,10 @@
 
 #include "cuda/tuning/tuning_forward.h"
 #include "cuda/warp/forward_rows.cuh"
-#include "cuda/warp/placed_rows.cuh"
-#include "cuda/warp/storage.cuh"
+#include "cuda/warp/search.cuh"
 #include "step/segment.h"
-#include "step/slope_search.h"
 
 namespace tautline::detail {
-
-/// Reciprocals of lengths decide where to look, never what a value is.
-template <class T>
-struct DeviceArithmetic;
-
-template <>
-struct DeviceArithmetic<float> {
-  static __device__ float reciprocal(float length) noexcept {
-    float share;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(length));
-    return share;
-  }
-  static __device__ float multiply_add(float a, float b, float c) noexcept {
-    return __fmaf_rn(a, b, c);
-  }
-};
-
-template <>
-struct DeviceArithmetic<double> {
-  static __device__ double reciprocal(double length) noexcept { return __drcp_rn(length); }
-  static __device__ double multiply_add(double a, double b, double c) noexcept {
-    return __fma_rn(a, b, c);
-  }
-};
 
 /// What becomes of a row. It depends on that row alone.
 enum class RowKind : std::uint8_t {
@@ -95,13 +66,16 @@ class AgentForward {
     stage(first);
     clear_codes();
     classify();
-    if constexpr (kSplit) copy_next_group();
+    if constexpr (kSplit) {
+      copy_next_group();
+    } else {
+      end_row();
+    }
     __syncwarp();
 
     Piece piece = whole_row();
     if constexpr (kSplit) piece = find_piece();
     search(piece);
-    if constexpr (kSplit) drop_made_up_starts(piece);
     __syncwarp();
 
     store_codes();
@@ -123,15 +97,6 @@ class AgentForward {
 
   struct alignas(16) Vector {
     T item[kPerVector];
-  };
-
-  /// A lane's part of a row: samples first .. last - 1.
-  struct Piece {
-    std::int32_t first;
-    std::int32_t last;
-    Code code;   // of its first sample
-    Code after;  // of the sample behind it; continues: the row ends
-    bool active;
   };
 
   // --- Shared memory ---
@@ -167,6 +132,12 @@ class AgentForward {
       x_[(shape_.chunk + j) * kLanes + lane_] = x_[j * kLanes + next];
       if constexpr (kEdges) lam_[(shape_.chunk + j) * kLanes + lane_] = lam_[j * kLanes + next];
     }
+  }
+
+  /// Behind a whole row stands NaN, which sets no bounds.
+  __device__ void end_row() const noexcept {
+#pragma unroll
+    for (int j = 0; j < kGroup; ++j) x_[(shape_.n + j) * kLanes + lane_] = kNan;
   }
 
   // --- From memory ---
@@ -402,6 +373,8 @@ class AgentForward {
 
   // --- The search ---
 
+  using Search = SlopeSearch<T, DeviceArithmetic<T>, kSplit && sizeof(T) == sizeof(float)>;
+
   struct UniformGroup {
     T lam;
     [[nodiscard]] __device__ T operator[](int) const noexcept { return lam; }
@@ -411,171 +384,94 @@ class AgentForward {
     [[nodiscard]] __device__ T operator[](int j) const noexcept { return lam[j]; }
   };
 
-  [[nodiscard]] __device__ T lam_at(std::int32_t i) const noexcept {
-    if constexpr (kEdges) return lam_[place(i)];
-    return row_lam_;
-  }
-  [[nodiscard]] __device__ auto lams_from(int at) const noexcept {
-    if constexpr (kEdges) {
-      EdgeGroup group;
-#pragma unroll
-      for (int j = 0; j < kGroup; ++j) group.lam[j] = lam_[at + j * kLanes];
-      return group;
-    } else {
-      return UniformGroup{row_lam_};
-    }
-  }
+  /// The lane's row in shared memory.
+  struct Source {
+    const AgentForward& agent;
 
-  /// Searches samples first .. last - 1, group by group; on_cut(search, cut, first)
-  /// is called where a segment ends, and gives back whether the lane is done. It may
-  /// move `first` and the search on.
-  template <class OnCut>
-  __device__ void for_each_cut(std::int32_t& first, std::int32_t last, T u_first, T u_last,
-                               bool active, const OnCut& on_cut) const noexcept {
-    using Search = SlopeSearch<T, DeviceArithmetic<T>>;
-    Search search;
-    bool done = !active;
-    if (done) first = kSplit ? chunk_first_ : 0;
-    search.begin(x_[place(first)], u_first, lam_at(first));
-    std::int32_t next = first + 1;
-    auto size = static_cast<T>(last - first);
-    const std::int32_t safe = first;
-    do {
-      const int at = place(done ? safe : next);
-      T samples[kGroup];
+    [[nodiscard]] __device__ T sample(std::int32_t i) const noexcept {
+      return agent.x_[agent.place(i)];
+    }
+    [[nodiscard]] __device__ T lam(std::int32_t i) const noexcept {
+      if constexpr (kEdges) return agent.lam_[agent.place(i)];
+      return agent.row_lam_;
+    }
+    __device__ auto load(std::int32_t i, std::int32_t last, T (&samples)[kGroup]) const noexcept {
+      const int at = agent.place(i);
 #pragma unroll
-      for (int j = 0; j < kGroup; ++j) samples[j] = x_[at + j * kLanes];
-      const T sum_before = search.sum;
-      const T rest_before = search.rest;
-      search.take(samples, lams_from(at), size);
-      next += kGroup;
-      if (!done && (search.crossed() || search.length >= size)) {
-        SegmentCut<T> cut;
-        if (search.crossed()) {
-          cut = search.cut();
-        } else {
-          T part = rest_before;
-#pragma unroll
-          for (int j = 0; j < kGroup; ++j) {
-            if (search.length - T(kGroup - 1 - j) <= size) part += samples[j];
-          }
-          cut = search.cut_at_end(sum_before + part, {size, u_last});
-        }
-        done = on_cut(search, cut);
-        next = first + 1;
-        size = static_cast<T>(last - first);
+      for (int j = 0; j < kGroup; ++j) {
+        samples[j] = agent.x_[at + j * kLanes];
+        if (kSplit && i + j >= last) samples[j] = kNan;
       }
-    } while (__any_sync(kWarp, !done));
-  }
+      if constexpr (kEdges) {
+        EdgeGroup group;
+#pragma unroll
+        for (int j = 0; j < kGroup; ++j) group.lam[j] = agent.lam_[at + j * kLanes];
+        return group;
+      } else {
+        return UniformGroup{agent.row_lam_};
+      }
+    }
+  };
+
+  /// Values take the place of the samples that segments start with.
+  struct Sink {
+    const AgentForward& agent;
+    T first_value = kNan;
+    T last_value = kNan;
+
+    __device__ void put(std::int32_t first, Code code, T value) noexcept {
+      agent.x_[agent.place(first)] = value;
+      agent.mark(first, code);
+      if (kSplit && first_value != first_value) first_value = value;
+      last_value = value;
+    }
+  };
+
+  [[nodiscard]] __device__ std::int32_t safe() const noexcept { return kSplit ? chunk_first_ : 0; }
 
   [[nodiscard]] __device__ Piece whole_row() const noexcept {
     return {0, shape_.n, Code::plain, Code::continues, kind_ == RowKind::searched};
   }
 
-  /// Samples that a lane looks at from the start of its chunk before it gives up.
-  [[nodiscard]] __device__ std::int32_t speculation_limit() const noexcept {
-    return chunk_first_ + shape_.chunk;
-  }
-
-  /// Where both searches from the start of the chunk are behind the same jump.
+  /// From where the lane knows the true search to where the next lane does.
   [[nodiscard]] __device__ Piece find_piece() const noexcept {
     const std::int32_t n = shape_.n;
-    const bool speculates = kind_ == RowKind::searched && lane_in_row_ > 0;
-    std::int32_t first = chunk_first_;
-    std::int32_t other = chunk_first_;
-    Code code = Code::down;
-    Code other_code = Code::up;
-    bool found = false;
-    const std::int32_t limit = min(speculation_limit(), n);
-    for_each_cut(first, n, lam_before(first), T(0), speculates,
-                 [&](auto& search, const SegmentCut<T>& cut) {
-                   if (cut.jump == Code::continues) return true;
-                   first += static_cast<std::int32_t>(cut.length);
-                   code = cut.jump;
-                   found = first == other && code == other_code;
-                   if (found || first >= n) return true;
-                   if (first >= other) {
-                     const std::int32_t place_of_other = other;
-                     const Code code_of_other = other_code;
-                     other = first;
-                     other_code = code;
-                     first = place_of_other;
-                     code = code_of_other;
-                   }
-                   if (first >= limit) return true;
-                   search.begin(x_[place(first)], dual_at_jump(code, lam_before(first)),
-                                lam_at(first));
-                   return false;
-                 });
-
-    // A lane's piece ends where the nearest piece behind it begins.
-    const bool starts = kind_ == RowKind::searched && (lane_in_row_ == 0 || found);
-    const std::int32_t start = lane_in_row_ == 0 ? 0 : found ? first : n;
+    const bool is_searched = kind_ == RowKind::searched;
+    const CommonJump jump = find_common_jump<Search, T>(
+        Source{*this}, chunk_first_, min(chunk_first_ + shape_.chunk, n), n,
+        is_searched && lane_in_row_ > 0 && chunk_first_ < n, safe());
+    const std::int32_t start = lane_in_row_ == 0 ? 0 : jump.found ? jump.first : n;
     std::int32_t last = n;
     Code after = Code::continues;
     for (int d = 1; d < shape_.lanes_per_row; ++d) {
       const int from = min(lane_ + d, kLanes - 1);
       const std::int32_t their_start = __shfl_sync(kWarp, start, from);
-      const int their_code = __shfl_sync(kWarp, static_cast<int>(code), from);
+      const int their_code = __shfl_sync(kWarp, static_cast<int>(jump.code), from);
       if (lane_in_row_ + d < shape_.lanes_per_row && their_start < last) {
         last = their_start;
         after = static_cast<Code>(their_code);
       }
     }
-    const Code own = lane_in_row_ == 0 ? Code::plain : code;
-    return {start, last, own, after, starts && start < last};
-  }
-  /// lam of the edge before sample i > 0.
-  [[nodiscard]] __device__ T lam_before(std::int32_t i) const noexcept {
-    return i > 0 ? lam_at(i - 1) : T(0);
+    const Code code = lane_in_row_ == 0 ? Code::plain : jump.code;
+    return {start, last, code, after, is_searched && start < last};
   }
 
   /// Puts codes and values at the starts of the segments of a piece.
   __device__ void search(const Piece& piece) noexcept {
-    std::int32_t first = piece.first;
-    const T u_first = piece.first == 0 || !piece.active
-                          ? T(0)
-                          : dual_at_jump(piece.code, lam_before(piece.first));
-    const T u_last = piece.after == Code::continues || !piece.active
-                         ? T(0)
-                         : dual_at_jump(piece.after, lam_before(piece.last));
-    Code code = piece.code;
-    std::int32_t credit = piece.last - piece.first + 256;
-    bool at_start = true;
-    bool gave_up = false;
-    for_each_cut(first, piece.last, u_first, u_last, piece.active,
-                 [&](auto& search, const SegmentCut<T>& cut) {
-                   const auto length = static_cast<std::int32_t>(cut.length);
-                   const bool ends = cut.jump == Code::continues;
-                   const T u_cut =
-                       ends ? u_last : dual_at_jump(cut.jump, lam_at(first + length - 1));
-                   const T value = cut_value(cut, search.u_start, u_cut);
-                   if (at_start || is_real_jump(code, last_value_, value)) {
-                     x_[place(first)] = value;
-                     mark(first, code);
-                     if (at_start) first_value_ = value;
-                     last_value_ = value;
-                     at_start = false;
-                   }
-                   if (ends) return true;
-                   first += length;
-                   code = cut.jump;
-                   credit += 5 * length - static_cast<std::int32_t>(search.length);
-                   gave_up = credit < 0;
-                   search.begin(x_[place(first)], u_cut, lam_at(first));
-                   return gave_up;
-                 });
+    Sink sink = {*this};
+    const bool gave_up = search_piece<Search, T>(Source{*this}, piece, safe(), sink);
+    if constexpr (kSplit) drop_made_up_start(piece, sink);
     const unsigned gave = __ballot_sync(kWarp, gave_up);
     if ((gave & row_lanes()) != 0 && kind_ == RowKind::searched) kind_ = RowKind::careful;
   }
 
   /// A piece's first jump is looked at once the value before it is known.
-  __device__ void drop_made_up_starts(const Piece& piece) const noexcept {
+  __device__ void drop_made_up_start(const Piece& piece, const Sink& sink) const noexcept {
     const unsigned pieces = __ballot_sync(kWarp, piece.active);
     const unsigned before = pieces & row_lanes() & ((1U << lane_) - 1);
     const int from = before != 0 ? 31 - __clz(static_cast<int>(before)) : lane_;
-    const T left = __shfl_sync(kWarp, last_value_, from);
-    if (piece.active && before != 0 && !is_real_jump(piece.code, left, first_value_)) {
+    const T left = __shfl_sync(kWarp, sink.last_value, from);
+    if (piece.active && before != 0 && !is_real_jump(piece.code, left, sink.first_value)) {
       unmark(piece.first);
     }
   }
@@ -756,8 +652,6 @@ class AgentForward {
   T row_lam_ = 0;
   T unbinding_ = 0;
   T origin_ = 0;
-  T first_value_ = 0;  // of the piece
-  T last_value_ = 0;
 };
 
 }  // namespace tautline::detail

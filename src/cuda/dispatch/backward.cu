@@ -4,6 +4,7 @@
 
 #include "cuda/dispatch/device.h"
 #include "cuda/dispatch/launch.h"
+#include "cuda/dispatch/workspace.h"
 #include "cuda/kernels/kernel_backward.cuh"
 
 namespace tautline::detail {

@@ -6,6 +6,8 @@
 #include "cuda/dispatch/device.h"
 #include "cuda/dispatch/forward.h"
 #include "cuda/dispatch/launch.h"
+#include "cuda/dispatch/lay_out.cuh"
+#include "cuda/dispatch/workspace.h"
 #include "cuda/kernels/kernel_forward.cuh"
 #include "cuda/tuning/tuning_forward.h"
 
@@ -39,24 +41,9 @@ Status launch_forward(Kernel* kernel, const ForwardRows<Storage>& rows, bool edg
 template <class Storage>
 Status forward_in(const Forward1d& call, const Context& context) noexcept {
   const bool edges = call.lam.array.given && call.lam.array.size > 1;
-  const bool along = call.rows.n == 1 || (call.x.stride == 1 && call.y.stride == 1);
-  ForwardRows<Storage> rows = {};
-  rows.count = call.rows.count;
+  const bool along = is_along_memory(call);
+  ForwardRows<Storage> rows = lay_out_forward<Storage>(call);
   rows.shape = forward_shape(call.rows.n, along);
-  rows.x = PlacedRows<const Storage>(call.x, call.rows);
-  rows.y = PlacedRows<Storage>(call.y, call.rows);
-  constexpr int kPerVector = 16 / sizeof(ArithmeticOf<Storage>);
-  rows.whole_vectors = rows.x.holds_vectors(call.rows.n, kPerVector) &&
-                       rows.y.holds_vectors(call.rows.n, kPerVector);
-  rows.sharp = call.mode == Mode::sharp;
-  rows.lam_number = call.lam.number;
-  if (call.lam.array.given && call.lam.array.size == 0) rows.lam_number = 1;  // no edge
-  if (call.lam.array.given && call.lam.array.size > 0) {
-    rows.lam = PlacedRows<const void* const>(call.lam.array, call.rows);
-    rows.lam_data = call.lam.array.data;
-    rows.lam_dtype = call.lam.array.dtype;
-  }
-  rows.partition = call.partition;
   const auto launch = [&]<bool kEdges, bool kSplit, bool kAlong>() {
     return launch_forward(&kernel_forward<Storage, kEdges, kSplit, kAlong>, rows, kEdges, call,
                           context);

@@ -4,20 +4,23 @@
 
 #include "cuda/dispatch/backward.h"
 #include "cuda/dispatch/forward.h"
+#include "cuda/dispatch/long_rows.h"
 #include "cuda/dispatch/rows.h"
 #include "cuda/warp/storage.cuh"
 
 namespace tautline::detail {
 
 std::size_t unweighted_workspace(const Rows& rows) noexcept {
-  const std::size_t forward = fits_a_warp(rows) ? forward_workspace(rows) : 0;
+  const std::size_t forward =
+      fits_a_warp(rows) ? forward_workspace(rows) : long_rows_workspace(rows);
   return std::max({forward, backward_workspace(rows), rows_workspace(rows, false)});
 }
 
 Status unweighted_forward(const Forward1d& call, const Context& context) noexcept {
-  if (!fits_a_warp(call.rows)) return rows_forward(call, context);
   return with_device_storage(call.x.dtype, [&](auto storage) {
-    return forward_in<decltype(storage)>(call, context);
+    using Storage = decltype(storage);
+    return fits_a_warp(call.rows) ? forward_in<Storage>(call, context)
+                                  : long_rows_in<Storage>(call, context);
   });
 }
 

@@ -137,7 +137,8 @@ TAUTLINE_HOST_DEVICE inline void pack_codes(const Code* codes, std::int64_t n,
   for (std::int64_t i = 0; i < whole; i += kCodesPerWord) *words++ = pack_word(codes + i);
   if (whole == n) return;
   Code rest[kCodesPerWord] = {};
-  std::copy(codes + whole, codes + n, rest);
+  // By hand: std::copy would be a memmove, which devices do not have.
+  for (std::int64_t i = whole; i < n; ++i) rest[i - whole] = codes[i];
   *words = pack_word(rest);
 }
 

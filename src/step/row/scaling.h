@@ -48,7 +48,9 @@ constexpr double scale_lam(double lam, double scale, double weight_scale) noexce
   const bool is_normal =
       factor >= std::numeric_limits<double>::min() && factor <= std::numeric_limits<double>::max();
   const double scaled = is_normal ? lam * factor : lam * scale * weight_scale;
-  return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), kUnbinding);
+  // A copy: a device has no address of a constant of the host.
+  const double most = kUnbinding;
+  return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), most);
 }
 
 }  // namespace tautline::detail

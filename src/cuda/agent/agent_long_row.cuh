@@ -1,0 +1,167 @@
+// A lane's chunk of a row that no warp can hold: where the lane can begin, and then the
+// search of its piece. See agent_forward.cuh for the idea; here pieces reach as far as
+// they must, and all is computed in float64 from memory, in which a chunk stays in the
+// first cache.
+//
+// Mapping: a lane a chunk. Traffic: x is read twice and more, most of it from the
+// caches; codes and values are written at the starts of segments only.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/warp/long_rows.cuh"
+#include "cuda/warp/search.cuh"
+
+namespace tautline::detail {
+
+template <class Storage, bool kEdges>
+class AgentLongRow {
+ public:
+  __device__ AgentLongRow(const LongRows<Storage>& call, std::int64_t index) noexcept
+      : call_(call),
+        has_chunk_(index < call.rows.count * call.chunks),
+        row_(has_chunk_ ? index / call.chunks : 0),
+        chunk_(has_chunk_ ? static_cast<std::int32_t>(index - row_ * call.chunks) : 0),
+        x_(call.rows.x.row(row_)),
+        origin_(widen<double>(x_[0])),
+        lam_offset_(call.rows.lam_data == nullptr ? 0 : call.rows.lam.offset(row_)) {
+    row_lam_ = bounded(call.rows.lam_number);
+    if (!kEdges && call.rows.lam_data != nullptr) row_lam_ = bounded(lam_at(lam_offset_));
+  }
+
+  /// Clears the codes of the chunk and finds where its lane begins.
+  __device__ void find_start() const noexcept {
+    const std::int32_t n = call_.rows.shape.n;
+    const std::int32_t first = chunk_ * kLongChunk;
+    if (has_chunk_) {
+      std::uint32_t* codes = call_.codes_of(row_);
+      const std::int32_t words = (n + 15) / 16;
+      for (std::int32_t w = first / 16; w < min((first + kLongChunk) / 16, words); ++w) codes[w] = 0;
+      if (chunk_ == 0) call_.kinds[row_] = LongRowKind::searched;
+    }
+    const CommonJump jump =
+        find_common_jump<Search, double>(*this, first, min(first + kLongLimit, n), n,
+                                         has_chunk_ && chunk_ > 0 && (kEdges || row_lam_ > 0), first);
+    if (!has_chunk_) return;
+    call_.starts[row_ * call_.chunks + chunk_] =
+        chunk_ == 0 ? 0 : jump.found ? 2 * jump.first + (jump.code == Code::up ? 1 : 0) : -1;
+  }
+
+  /// Searches the lane's piece.
+  __device__ void search() noexcept {
+    const Piece piece = find_piece();
+    const bool gave_up = search_piece<Search, double>(*this, piece, chunk_ * kLongChunk, *this);
+    if (!has_chunk_) return;
+    if (gave_up || has_extreme_lam_) call_.tell(row_, LongRowKind::careful);
+    if (has_odd_value_ || !is_allowed_lam()) call_.tell(row_, LongRowKind::nan);
+  }
+
+  // --- Source ---
+
+  [[nodiscard]] __device__ double sample(std::int32_t i) const noexcept {
+    return widen<double>(x_[i * call_.rows.x.stride]) - origin_;
+  }
+  [[nodiscard]] __device__ double lam(std::int32_t e) const noexcept {
+    if constexpr (!kEdges) return row_lam_;
+    return e + 1 < call_.rows.shape.n ? bounded(lam_at(lam_offset_ + e * call_.rows.lam.stride)) : 0;
+  }
+  struct Lams {
+    double lam[kGroup];
+    [[nodiscard]] __device__ double operator[](int j) const noexcept { return lam[j]; }
+  };
+  __device__ Lams load(std::int32_t i, std::int32_t last, double (&samples)[kGroup]) const noexcept {
+    Lams lams;
+#pragma unroll
+    for (int j = 0; j < kGroup; ++j) {
+      samples[j] = i + j < last ? sample(i + j) : kNan;
+      lams.lam[j] = kEdges && i + j < last ? lam(i + j) : row_lam_;
+    }
+    return lams;
+  }
+
+  // --- Sink ---
+
+  __device__ void put(std::int32_t first, Code code, double value) noexcept {
+    const double shifted = value + origin_;
+    has_odd_value_ = has_odd_value_ || shifted - shifted != 0;
+    using T = typename LongRows<Storage>::T;
+    call_.values[row_ * call_.rows.shape.n + first] = static_cast<T>(shifted);
+    atomicOr(call_.codes_of(row_) + first / 16,
+             static_cast<std::uint32_t>(code) << (2 * (first % 16)));
+  }
+
+ private:
+  using Search = SlopeSearch<double, DeviceArithmetic<double>, false>;
+  static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  /// No edge of samples that the search can take carries more.
+  static constexpr double kMostLam = 0x1p960;
+  static constexpr double kLargestSize = 0x1p900;
+
+  [[nodiscard]] static __device__ double bounded(double lam) noexcept {
+    return lam < kMostLam ? lam : kMostLam;  // NaN too: such a row comes to nothing
+  }
+  [[nodiscard]] __device__ double lam_at(std::int64_t at) const noexcept {
+    return load_as<double>(call_.rows.lam_data, call_.rows.lam_dtype, at);
+  }
+
+  /// Looks at the lams of the chunk; the samples are looked at through the values.
+  [[nodiscard]] __device__ bool is_allowed_lam() noexcept {
+    if (call_.rows.lam_data == nullptr) return true;  // checked before
+    if (!kEdges) return lam_at(lam_offset_) >= 0;
+    const std::int32_t first = chunk_ * kLongChunk;
+    const std::int32_t last = min(first + kLongChunk, call_.rows.shape.n - 1);
+    for (std::int32_t e = first; e < last; ++e) {
+      if (!(lam_at(lam_offset_ + e * call_.rows.lam.stride) >= 0)) return false;
+    }
+    return true;
+  }
+
+  /// From where the lane knows the true search to where the next lane does.
+  [[nodiscard]] __device__ Piece find_piece() noexcept {
+    const std::int32_t n = call_.rows.shape.n;
+    const std::int32_t* starts = call_.starts + row_ * call_.chunks;
+    const std::int32_t own = has_chunk_ ? starts[chunk_] : -1;
+    std::int32_t last = n;
+    Code after = Code::continues;
+    for (std::int32_t c = chunk_ + 1; own >= 0 && c < call_.chunks && c * kLongChunk < last; ++c) {
+      const std::int32_t start = starts[c];
+      if (start >= 0 && start / 2 < last) {
+        last = start / 2;
+        after = (start & 1) != 0 ? Code::up : Code::down;
+      }
+    }
+    look_at_chunk();
+    const Code code = chunk_ == 0 ? Code::plain : (own & 1) != 0 ? Code::up : Code::down;
+    return {own / 2, last, code, after, own >= 0 && own / 2 < last && !has_extreme_lam_};
+  }
+
+  /// What the search cannot take: an edge of lam 0, or samples near the ends of the range.
+  __device__ void look_at_chunk() noexcept {
+    if (!has_chunk_) return;
+    const std::int32_t first = chunk_ * kLongChunk;
+    const std::int32_t last = min(first + kLongChunk, call_.rows.shape.n);
+    if (!kEdges) has_extreme_lam_ = !(row_lam_ >= 1 / kLargestSize);
+    for (std::int32_t i = first; i < last; ++i) {
+      if constexpr (kEdges) {
+        if (i + 1 < call_.rows.shape.n && !(lam(i) >= 1 / kLargestSize)) has_extreme_lam_ = true;
+      }
+      if constexpr (sizeof(Storage) == sizeof(double)) {
+        const double size = fabs(widen<double>(x_[i * call_.rows.x.stride]));
+        if (size > kLargestSize) has_extreme_lam_ = true;
+      }
+    }
+  }
+
+  const LongRows<Storage>& call_;
+  const bool has_chunk_;
+  const std::int64_t row_;
+  const std::int32_t chunk_;
+  const Storage* const x_;
+  const double origin_;
+  const std::int64_t lam_offset_;
+  double row_lam_;
+  bool has_odd_value_ = false;
+  bool has_extreme_lam_ = false;
+};
+
+}  // namespace tautline::detail

@@ -1,0 +1,35 @@
+// A forward call in the form that kernels take.
+#pragma once
+
+#include "backend.h"
+#include "cuda/warp/forward_rows.cuh"
+
+namespace tautline::detail {
+
+[[nodiscard]] inline bool is_along_memory(const Forward1d& call) noexcept {
+  return call.rows.n == 1 || (call.x.stride == 1 && call.y.stride == 1);
+}
+
+template <class Storage>
+[[nodiscard]] ForwardRows<Storage> lay_out_forward(const Forward1d& call) noexcept {
+  ForwardRows<Storage> rows = {};
+  rows.count = call.rows.count;
+  rows.shape.n = call.rows.n;
+  rows.x = PlacedRows<const Storage>(call.x, call.rows);
+  rows.y = PlacedRows<Storage>(call.y, call.rows);
+  constexpr int kPerVector = 16 / sizeof(ArithmeticOf<Storage>);
+  rows.whole_vectors = rows.x.holds_vectors(call.rows.n, kPerVector) &&
+                       rows.y.holds_vectors(call.rows.n, kPerVector);
+  rows.sharp = call.mode == Mode::sharp;
+  rows.lam_number = call.lam.number;
+  if (call.lam.array.given && call.lam.array.size == 0) rows.lam_number = 1;  // no edge
+  if (call.lam.array.given && call.lam.array.size > 0) {
+    rows.lam = PlacedRows<const void* const>(call.lam.array, call.rows);
+    rows.lam_data = call.lam.array.data;
+    rows.lam_dtype = call.lam.array.dtype;
+  }
+  rows.partition = call.partition;
+  return rows;
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,49 @@
+// Forward of rows that no warp can hold, in three launches: where lanes can begin, the
+// search of their pieces, the values of all elements. See the agents.
+#pragma once
+
+#include "cuda/agent/agent_careful_row.cuh"
+#include "cuda/agent/agent_fill.cuh"
+#include "cuda/agent/agent_long_row.cuh"
+
+namespace tautline::detail {
+
+template <class Storage, bool kEdges>
+__global__ void __launch_bounds__(kLongThreads)
+    kernel_long_starts(const __grid_constant__ LongRows<Storage> call) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * kLongThreads + threadIdx.x;
+  AgentLongRow<Storage, kEdges>(call, index).find_start();
+}
+
+template <class Storage, bool kEdges>
+__global__ void __launch_bounds__(kLongThreads)
+    kernel_long_search(const __grid_constant__ LongRows<Storage> call) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * kLongThreads + threadIdx.x;
+  AgentLongRow<Storage, kEdges>(call, index).search();
+}
+
+/// Block (b, t) fills tile t of rows b, b + gridDim.x and so on. Rows that need care are
+/// solved by single threads of the blocks of tile 0.
+template <class Storage>
+__global__ void __launch_bounds__(kFillThreads)
+    kernel_long_fill(const __grid_constant__ LongRows<Storage> call) {
+  __shared__ std::int32_t last_starts[kFillThreads / kLanes];
+  for (std::int64_t row = blockIdx.x; row < call.rows.count; row += gridDim.x) {
+    const LongRowKind kind = call.kinds[row];
+    AgentFill<Storage> agent(call, row, static_cast<std::int32_t>(blockIdx.y), last_starts);
+    if (kind == LongRowKind::nan) {
+      agent.fill_nan();
+    } else if (kind == LongRowKind::searched) {
+      agent.fill();
+    } else if (blockIdx.y == 0 && threadIdx.x == 0 && blockIdx.x < call.careful_slots) {
+      const std::int32_t n = call.rows.shape.n;
+      const CarefulScratch scratch(
+          call.careful_block + static_cast<std::size_t>(blockIdx.x) * CarefulScratch::bytes(n), n, 0,
+          1);
+      AgentCarefulRow<Storage>(call.rows, scratch, row).solve();
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace tautline::detail
