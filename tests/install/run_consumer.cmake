@@ -1,5 +1,5 @@
 # Builds the consumer project from scratch and runs it. Needs NAME, SOURCE, WORK,
-# GENERATOR, CXX, CXX_FLAGS, LIBRARY_OPTIONS.
+# BUILD, GENERATOR, CXX, CXX_FLAGS, LIBRARY_OPTIONS.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endfunction()
@@ -9,6 +9,9 @@ set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${CXX_F
     -DCMAKE_BUILD_TYPE=Release)
 if(NAME MATCHES "^AddSubdirectory")
   set(find -DTAUTLINE_SOURCE=${SOURCE})
+elseif(NAME STREQUAL "FindPackageOfThisBuild")
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+  set(find -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 else()
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/library ${common} ${LIBRARY_OPTIONS}
       -DTAUTLINE_CLI=OFF -DTAUTLINE_EXAMPLES=OFF -DTAUTLINE_TESTS=OFF

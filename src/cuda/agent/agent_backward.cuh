@@ -1,171 +1,215 @@
-// Sums of the incoming gradient over segments, from the codes alone, for rows along
-// memory.
+// Sums of the incoming gradient over segments, from the codes alone.
 //
-// Mapping: a thread has the sixteen elements of one word of codes. Rows of up to 512
-// elements lie side by side in a warp, longer ones in a block, in tiles of 8192 where
-// they are longer still. Traffic: grad_y and the codes are read once, grad_x is
-// written once, both through shared memory in whole lines. Shared memory: sixteen
-// elements a thread.
+// Mapping: a thread has the sixteen elements of one word of codes; a block has the words
+// of one or more rows, or a tile of a long one. Along memory neighbouring threads have
+// neighbouring words and exchange elements through shared memory, so that whole lines
+// are read and written; across memory they have neighbouring rows. Traffic: grad_y and
+// the codes are read once, grad_x is written once. Shared memory: sixteen elements a
+// thread along memory, two sums a thread across it.
 //
-// Every segment's sum is one of a fixed tree: sixteen elements in turn, words in a
-// warp by a scan, warps and tiles in turn. It depends on where in the row a segment
-// lies, never on where in the batch the row does.
+// The sum of a segment is taken in a fixed order: the elements of a word in turn, the
+// words of a group in turn, groups in turn, tiles in turn. It depends on where in the
+// row the segment lies, and on nothing else.
 #pragma once
 
 #include <cstdint>
 
-#include "cuda/tuning/tuning_backward.h"
 #include "cuda/warp/backward_rows.cuh"
 #include "cuda/warp/forward_rows.cuh"
+#include "cuda/warp/running_sum.cuh"
 #include "tautline/partition.h"
 
 namespace tautline::detail {
 
-/// A sum over the elements from `start` on.
+/// A sum over elements, and where those begin (of what is open before a place) or end
+/// (of what follows it).
 template <class T>
 struct OpenSum {
-  T sum;
-  std::int32_t start;
+  RunningSum<T> sum;
+  std::int32_t place;
 };
 
-template <class T>
-[[nodiscard]] __device__ T mean_of(T sum, std::int32_t count) noexcept {
-  return sum / static_cast<T>(count);
-}
-/// One rounding more than a division has in rare cases, and a third of its work.
-template <>
-[[nodiscard]] __device__ inline float mean_of(float sum, std::int32_t count) noexcept {
-  const auto size = static_cast<float>(count);
-  float share;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(size));
-  const float mean = sum * share;
-  return __fmaf_rn(__fmaf_rn(-mean, size, sum), share, mean);
-}
-
-template <class Storage, bool kBlockRow>
+template <class Storage, bool kAlongMemory>
 class AgentBackward {
  public:
   using T = ArithmeticOf<Storage>;
+  using Sum = RunningSum<T>;
 
-  /// The warps of a block leave here what those behind and before them need.
+  /// What the threads of a block leave for one another, by word and row; masks have a
+  /// bit a word of a group.
   struct Shared {
-    T tail[32];
-    std::int32_t tail_start[32];  // -1: no start in the warp
-    T first_mean[32];
-    bool has_end[32];
-    double grad_lam[32];
+    Sum* tails;
+    T* first_means;
+    Sum* group_tails;
+    std::uint32_t* starts;
+    std::uint32_t* ends;
+    double* grad_lam;
+
+    [[nodiscard]] static std::size_t bytes(const BackwardShape& shape) noexcept {
+      const auto threads = static_cast<std::size_t>(shape.threads());
+      const auto groups = static_cast<std::size_t>(shape.groups() * shape.rows);
+      const std::size_t elements = kAlongMemory ? threads * kWordElements * sizeof(Storage) : 0;
+      const std::size_t exchange = threads * (sizeof(Sum) + sizeof(T) + sizeof(double)) +
+                                   groups * (sizeof(Sum) + 2 * sizeof(std::uint32_t));
+      return elements + exchange;
+    }
+    __device__ Shared(char* block, const BackwardShape& shape) noexcept {
+      const int threads = shape.threads();
+      if (kAlongMemory) block += threads * kWordElements * static_cast<int>(sizeof(Storage));
+      grad_lam = reinterpret_cast<double*>(block);
+      tails = reinterpret_cast<Sum*>(grad_lam + threads);
+      group_tails = tails + threads;
+      first_means = reinterpret_cast<T*>(group_tails + shape.groups() * shape.rows);
+      starts = reinterpret_cast<std::uint32_t*>(first_means + threads);
+      ends = starts + shape.groups() * shape.rows;
+    }
   };
 
-  __device__ AgentBackward(const BackwardRows<Storage>& call, char* staging,
-                           Shared* shared) noexcept
+  __device__ AgentBackward(const BackwardRows<Storage>& call, char* shared) noexcept
       : call_(call),
-        lane_(static_cast<int>(threadIdx.x) % 32),
-        warp_(static_cast<int>(threadIdx.x) / 32),
-        words_((call.n + kWordElements - 1) / kWordElements),
-        staging_(reinterpret_cast<Packed*>(staging) + warp_ * 32 * kVectors),
-        shared_(shared) {}
+        shape_(call.shape),
+        shared_(shared, shape_),
+        thread_(static_cast<int>(threadIdx.x)),
+        slot_(kAlongMemory ? thread_ / shape_.words : thread_ % shape_.rows),
+        word_in_tile_(kAlongMemory ? thread_ % shape_.words : thread_ / shape_.rows),
+        staging_(reinterpret_cast<Packed*>(shared) + thread_ / 32 * 32 * kVectors) {}
 
-  /// Rows that share warps: those of warp `index` of the grid.
-  __device__ void run_warp(std::int64_t index) noexcept {
-    const int rows_per_warp = 32 / words_;
-    const int row_in_warp = lane_ / words_;
-    word_ = lane_ - row_in_warp * words_;
-    const std::int64_t first_row = index * rows_per_warp;
-    row_ = first_row + row_in_warp;
-    active_ = row_in_warp < rows_per_warp && row_ < call_.count;
-    is_last_word_ = word_ == words_ - 1 || !active_;
-    const std::int64_t rows_left = call_.count - first_row;
-    const std::int64_t elements =
-        (rows_left < rows_per_warp ? rows_left : rows_per_warp) * call_.n;
-    run(first_row, elements, {0, 0}, {0, call_.n});
-  }
+  /// The gradients of tile `tile` of the block's rows, from `first_row` on.
+  __device__ void run(std::int64_t first_row, std::int32_t tile) noexcept {
+    place(first_row, tile);
+    load(first_row);
+    const std::uint32_t starts = starts_of(codes_);
+    const std::uint32_t closes = word_ == 0 ? starts & ~1U : starts;
 
-  /// A row, or a tile of it, in this block.
-  __device__ void run_block(std::int64_t row, std::int32_t tile) noexcept {
-    const std::int32_t first = tile * kBackwardTile;
-    const std::int32_t last = min(first + kBackwardTile, call_.n);
-    word_ = first / kWordElements + static_cast<int>(threadIdx.x);
-    row_ = row;
-    active_ = word_ * kWordElements < last;
-    is_last_word_ = !active_ || (word_ + 1) * kWordElements >= last;
-    OpenSum<T> before = {0, 0};
-    OpenSum<T> behind = {0, call_.n};
-    if (call_.tiles != nullptr) {
-      const TileSums* tiles = call_.tiles + row * tile_count();
-      before = sum_before(tiles, tile);
-      behind = sum_behind(tiles, tile);
+    // Sums before each element, from the last start in the word on.
+    Sum sums[kWordElements];
+    float counts[kWordElements];
+    Sum tail;
+    float count = 0;
+#pragma unroll
+    for (int i = 0; i < kWordElements; ++i) {
+      sums[i] = tail;
+      counts[i] = count;
+      const bool starts_here = (starts >> (2 * i) & 1U) != 0;
+      if (starts_here) {
+        tail = Sum{values_[i]};
+      } else {
+        tail.add(values_[i]);
+      }
+      count = starts_here ? 1.0F : count + 1.0F;
     }
-    const int warp_elements = min(32 * kWordElements, last - first - warp_ * 32 * kWordElements);
-    run(row, warp_elements, before, behind);
+    const OpenSum<T> open = sum_before_word(starts, tail);
+
+    // The segment that is open where the word begins ends at the first close, or with
+    // the row; the last one of a row ends with it.
+    const int first_close = (__ffs(static_cast<int>(closes)) - 1) / 2;
+    const std::int32_t first_element = word_ * kWordElements;
+    T first_mean = 0;
+#pragma unroll
+    for (int i = 0; i < kWordElements; ++i) {
+      if (i != first_close || closes == 0) continue;
+      Sum sum = open.sum;
+      if (i > 0) sum.add(sums[i]);
+      first_mean = sum.mean(static_cast<T>(first_element + i - open.place));
+    }
+    const T last_mean = is_last_word_ ? mean_of_last(starts, tail, open, tile) : T(0);
+    T current = mean_behind_word(closes != 0 ? first_mean : last_mean,
+                                 closes != 0 || is_last_word_);
+    if (is_last_word_) current = last_mean;
+
+    // Backwards, each element takes the mean of its segment. A segment of one element is
+    // that element, bit for bit.
+    const std::uint32_t alone = starts & ends_of(starts);
+    const std::uint32_t signs = word_ == 0 ? codes_ & ~3U : codes_;
+    const std::uint32_t ups = signs & ~(signs >> 1) & 0x55555555U;
+    const std::uint32_t downs = signs >> 1 & ~signs & 0x55555555U;
+    const bool per_edge = active_ && call_.lam_data != nullptr && call_.lam.size > 1;
+    const std::int64_t lam_offset = per_edge ? call_.lam.offset(row_) : 0;
+    T lam_sum = 0;
+#pragma unroll
+    for (int i = kWordElements - 1; i >= 0; --i) {
+      const std::uint32_t bit = 1U << (2 * i);
+      T mean = i == 0 ? T(0) : sums[i].mean(static_cast<T>(counts[i]));
+      if (i == first_close) mean = first_mean;
+      const T step = mean - current;
+      if ((ups & bit) != 0) lam_sum += step;
+      if ((downs & bit) != 0) lam_sum -= step;
+      if (per_edge) store_edge(lam_offset, i, (ups & bit) != 0 ? step : (downs & bit) != 0 ? -step : T(0));
+      const T through = call_.sharp ? T(2) * values_[i] - current : current;
+      values_[i] = (alone & bit) != 0 ? values_[i] : through;
+      if ((closes & bit) != 0) current = mean;
+    }
+    store(first_row);
+    if (call_.lam_data != nullptr && call_.lam.size == 1) {
+      store_row_lam(static_cast<double>(call_.sharp ? -lam_sum : lam_sum), tile);
+    }
   }
 
   /// Leaves the sums of a tile for its neighbours.
-  __device__ void sum_tile(std::int64_t row, std::int32_t tile) noexcept {
-    const std::int32_t first = tile * kBackwardTile;
-    const std::int32_t last = min(first + kBackwardTile, call_.n);
-    word_ = first / kWordElements + static_cast<int>(threadIdx.x);
-    row_ = row;
-    active_ = word_ * kWordElements < last;
-    const int warp_elements = min(32 * kWordElements, last - first - warp_ * 32 * kWordElements);
-    load(row, warp_elements);
+  __device__ void sum_tile(std::int64_t first_row, std::int32_t tile) noexcept {
+    place(first_row, tile);
+    load(first_row);
     const std::uint32_t starts = starts_of(codes_);
-    T head = 0;
-    T tail = 0;
+    Sum head;
+    Sum tail;
     bool any = false;
 #pragma unroll
     for (int i = 0; i < kWordElements; ++i) {
       if ((starts >> (2 * i) & 1U) != 0) {
         if (!any) head = tail;
         any = true;
-        tail = 0;
+        tail = Sum{values_[i]};
+      } else {
+        tail.add(values_[i]);
       }
-      tail += values_[i];
     }
-    if (!any) head = tail;
-    // In the order of the words, by one thread: exact to the type, and rare.
-    __syncthreads();
-    T* heads = reinterpret_cast<T*>(staging_block());
-    T* tails = heads + blockDim.x;
-    std::int32_t* first_starts = reinterpret_cast<std::int32_t*>(tails + blockDim.x);
-    std::int32_t* last_starts = first_starts + blockDim.x;
-    heads[threadIdx.x] = head;
-    tails[threadIdx.x] = tail;
-    first_starts[threadIdx.x] =
-        any ? word_ * kWordElements + (__ffs(static_cast<int>(starts)) - 1) / 2 : -1;
-    last_starts[threadIdx.x] =
-        any ? word_ * kWordElements + (31 - __clz(static_cast<int>(starts))) / 2 : -1;
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    TileSums sums = {0, 0, 0, -1, -1};
-    for (unsigned t = 0; t < blockDim.x; ++t) {
-      if (first_starts[t] < 0) {
-        sums.tail += static_cast<double>(tails[t]);
-        continue;
-      }
-      if (sums.first_start < 0) {
-        sums.head = sums.tail + static_cast<double>(heads[t]);
-        sums.first_start = first_starts[t];
-      }
-      sums.tail = static_cast<double>(tails[t]);
-      sums.last_start = last_starts[t];
+    const OpenSum<T> open = sum_before_word(starts, tail);
+    if (!active_) return;
+    TileSums& sums = call_.tiles[row_ * call_.tile_count() + tile];
+    const std::uint32_t first_starts = first_start_word();
+    const bool has_any = first_starts != kNone;
+    // The first word with a start knows the head, the last word the tail.
+    if (any && static_cast<std::uint32_t>(word_in_tile_) == first_starts) {
+      Sum sum = open.sum;
+      if ((starts & 1U) == 0) sum.add(head);
+      sums.head = sum.wide();
+      sums.first_start = word_ * kWordElements + (__ffs(static_cast<int>(starts)) - 1) / 2;
     }
-    if (sums.first_start < 0) sums.head = sums.tail;
-    call_.tiles[row * tile_count() + tile] = sums;
+    if (is_last_word_) {
+      Sum sum = tail;
+      std::int32_t last_start = word_ * kWordElements + (31 - __clz(static_cast<int>(starts))) / 2;
+      if (!any) {
+        sum = open.sum;
+        sum.add(tail);
+        last_start = has_any ? open.place : -1;
+      }
+      sums.tail = sum.wide();
+      sums.last_start = last_start;
+      if (!has_any) {
+        sums.head = sums.tail;
+        sums.first_start = -1;
+      }
+    }
   }
 
  private:
   static constexpr int kVectors = kWordElements * sizeof(Storage) / 16;  // a word of codes
+  static constexpr int kPerVector = 16 / sizeof(Storage);
+  static constexpr std::uint32_t kNone = ~0U;
 
   struct alignas(16) Packed {
-    Storage item[16 / sizeof(Storage)];
+    Storage item[kPerVector];
   };
-  static constexpr int kPerVector = 16 / sizeof(Storage);
 
-  [[nodiscard]] __device__ std::int32_t tile_count() const noexcept {
-    return (call_.n + kBackwardTile - 1) / kBackwardTile;
-  }
-  [[nodiscard]] __device__ char* staging_block() const noexcept {
-    return reinterpret_cast<char*>(staging_ - warp_ * 32 * kVectors);
+  __device__ void place(std::int64_t first_row, std::int32_t tile) noexcept {
+    row_ = first_row + slot_;
+    tile_first_ = tile * kTileWords;
+    word_ = tile_first_ + word_in_tile_;
+    const std::int32_t words = (call_.n + kWordElements - 1) / kWordElements;
+    active_ = slot_ < shape_.rows && word_in_tile_ < shape_.words && row_ < call_.count &&
+              word_ < words;
+    is_last_word_ = active_ && (word_in_tile_ == shape_.words - 1 || word_ == words - 1);
+    row_words_ = words;
   }
   /// One bit for each element that starts a segment; a row's first always does.
   [[nodiscard]] __device__ std::uint32_t starts_of(std::uint32_t codes) const noexcept {
@@ -173,66 +217,59 @@ class AgentBackward {
     return word_ == 0 ? starts | 1U : starts;
   }
 
-  [[nodiscard]] __device__ OpenSum<T> sum_before(const TileSums* tiles,
-                                                 std::int32_t tile) const noexcept {
-    double sum = 0;
-    for (std::int32_t t = tile - 1; t >= 0; --t) {
-      sum += tiles[t].tail;
-      if (tiles[t].last_start >= 0) return {static_cast<T>(sum), tiles[t].last_start};
-    }
-    return {0, 0};
-  }
-  [[nodiscard]] __device__ OpenSum<T> sum_behind(const TileSums* tiles,
-                                                 std::int32_t tile) const noexcept {
-    double sum = 0;
-    for (std::int32_t t = tile + 1; t < tile_count(); ++t) {
-      sum += tiles[t].head;
-      if (tiles[t].first_start >= 0) return {static_cast<T>(sum), tiles[t].first_start};
-    }
-    return {static_cast<T>(sum), call_.n};
-  }
-
   // --- Memory ---
 
   [[nodiscard]] static __device__ int swizzled(int lane, int vector) noexcept {
     return lane * kVectors + (vector ^ (lane / (8 / kVectors) & (kVectors - 1)));
   }
-  /// Where the elements of the warp begin, in whole rows without gaps.
+  /// Elements of the warp, where rows lie one behind the other without gaps, from
+  /// first_row's on; how many of them there are.
   [[nodiscard]] __device__ std::int64_t warp_offset() const noexcept {
-    return kBlockRow ? std::int64_t{word_ - lane_} * kWordElements : 0;
+    return std::int64_t{tile_first_ + thread_ / 32 * 32} * kWordElements;
+  }
+  [[nodiscard]] __device__ std::int64_t warp_size(std::int64_t first_row) const noexcept {
+    const std::int64_t all = min(call_.count - first_row, std::int64_t{shape_.rows}) * call_.n;
+    const std::int64_t here = std::int64_t{tile_first_} * kWordElements +
+                              std::int64_t{shape_.words} * shape_.rows * kWordElements;
+    return min(all, here) - warp_offset();
   }
 
-  __device__ void load(std::int64_t first_row, std::int64_t elements) noexcept {
-    codes_ = active_ ? call_.partition[row_ * words_ + word_] : 0;
-    if (call_.whole_vectors) {
+  __device__ void load(std::int64_t first_row) noexcept {
+    codes_ = active_ ? call_.partition[row_ * row_words_ + word_] : 0;
+    if (kAlongMemory && call_.whole_vectors) {
+      const int lane = thread_ % 32;
       const Storage* from = call_.grad_y.row(first_row) + warp_offset();
+      const std::int64_t size = warp_size(first_row);
 #pragma unroll
       for (int j = 0; j < kVectors; ++j) {
-        const int vector = j * 32 + lane_;
+        const int vector = j * 32 + lane;
         Packed packed = {};
-        if (vector * kPerVector < elements) packed = reinterpret_cast<const Packed*>(from)[vector];
+        if (vector * kPerVector < size) packed = reinterpret_cast<const Packed*>(from)[vector];
         staging_[swizzled(vector / kVectors, vector % kVectors)] = packed;
       }
       __syncwarp();
 #pragma unroll
       for (int i = 0; i < kVectors; ++i) {
-        const Packed packed = staging_[swizzled(lane_, i)];
+        const Packed packed = staging_[swizzled(lane, i)];
 #pragma unroll
         for (int j = 0; j < kPerVector; ++j) values_[i * kPerVector + j] = widen<T>(packed.item[j]);
       }
       return;
     }
     const Storage* from = active_ ? call_.grad_y.row(row_) : nullptr;
+    const std::int32_t first = word_ * kWordElements;
 #pragma unroll
     for (int i = 0; i < kWordElements; ++i) {
-      const std::int32_t k = word_ * kWordElements + i;
-      values_[i] = active_ && k < call_.n ? widen<T>(from[k]) : T(0);
+      values_[i] = active_ && first + i < call_.n
+                       ? widen<T>(from[(first + i) * call_.grad_y.stride])
+                       : T(0);
     }
   }
 
-  __device__ void store(std::int64_t first_row, std::int64_t elements) noexcept {
+  __device__ void store(std::int64_t first_row) noexcept {
     if (!call_.wants_x) return;
-    if (call_.whole_vectors) {
+    if (kAlongMemory && call_.whole_vectors) {
+      const int lane = thread_ % 32;
       __syncwarp();
 #pragma unroll
       for (int i = 0; i < kVectors; ++i) {
@@ -241,14 +278,15 @@ class AgentBackward {
         for (int j = 0; j < kPerVector; ++j) {
           packed.item[j] = narrow<Storage>(values_[i * kPerVector + j]);
         }
-        staging_[swizzled(lane_, i)] = packed;
+        staging_[swizzled(lane, i)] = packed;
       }
       __syncwarp();
       Storage* to = call_.grad_x.row(first_row) + warp_offset();
+      const std::int64_t size = warp_size(first_row);
 #pragma unroll
       for (int j = 0; j < kVectors; ++j) {
-        const int vector = j * 32 + lane_;
-        if (vector * kPerVector < elements) {
+        const int vector = j * 32 + lane;
+        if (vector * kPerVector < size) {
           reinterpret_cast<Packed*>(to)[vector] =
               staging_[swizzled(vector / kVectors, vector % kVectors)];
         }
@@ -257,148 +295,163 @@ class AgentBackward {
     }
     if (!active_) return;
     Storage* to = call_.grad_x.row(row_);
+    const std::int32_t first = word_ * kWordElements;
 #pragma unroll
     for (int i = 0; i < kWordElements; ++i) {
-      const std::int32_t k = word_ * kWordElements + i;
-      if (k < call_.n) to[k] = narrow<Storage>(values_[i]);
+      if (first + i < call_.n) to[(first + i) * call_.grad_x.stride] = narrow<Storage>(values_[i]);
     }
   }
 
-  // --- Sums ---
+  // --- Exchange ---
 
-  __device__ void run(std::int64_t first_row, std::int64_t elements, OpenSum<T> before,
-                      OpenSum<T> behind) noexcept {
-    load(first_row, elements);
-    const std::uint32_t starts = starts_of(codes_);
-    const OpenSum<T> open = sum_up_to_word(starts, before);
-
-    // The mean of the segment that ends before each start, and of the last one.
-    const std::uint32_t closes = word_ == 0 ? starts & ~1U : starts;
-    const int first_close = __ffs(static_cast<int>(closes)) - 1;
-    T means[kWordElements];
-    T first_mean = 0;
-    T sum = open.sum;
-    std::int32_t start = open.start;
-    const std::int32_t first_element = word_ * kWordElements;
-#pragma unroll
-    for (int i = 0; i < kWordElements; ++i) {
-      const bool starts_here = (starts >> (2 * i) & 1U) != 0;
-      means[i] = mean_of(sum, first_element + i - start);
-      if (2 * i == first_close) first_mean = means[i];
-      sum = starts_here ? values_[i] : sum + values_[i];
-      start = starts_here ? first_element + i : start;
-    }
-    const T last_mean = mean_of(sum + behind.sum, behind.start - start);
-    const bool has_end = closes != 0 || is_last_word_;
-    T current = mean_behind_word(closes != 0 ? first_mean : last_mean, has_end);
-    if (is_last_word_) current = last_mean;
-
-    // Backwards, each element takes the mean of its segment. A segment of one element
-    // is that element, bit for bit.
-    const std::uint32_t alone = starts & ends_of(starts);
-    const bool per_edge = active_ && call_.lam_data != nullptr && call_.lam.size > 1;
-    const std::int64_t lam_offset = per_edge ? call_.lam.offset(row_) : 0;
-    T lam_sum = 0;
-#pragma unroll
-    for (int i = kWordElements - 1; i >= 0; --i) {
-      const unsigned code = codes_ >> (2 * i) & 3U;
-      const T step = means[i] - current;
-      const bool signs = code == 1U || code == 2U;
-      const T lam_term = signs && !(word_ == 0 && i == 0) ? (code == 1U ? step : -step) : T(0);
-      lam_sum += lam_term;
-      if (per_edge) store_edge(lam_offset, i, lam_term);
-      const bool is_alone = (alone >> (2 * i) & 1U) != 0;
-      const T through = call_.sharp ? T(2) * values_[i] - current : current;
-      values_[i] = is_alone ? values_[i] : through;
-      if ((closes >> (2 * i) & 1U) != 0) current = means[i];
-    }
-    store(first_row, elements);
-    if (call_.lam_data != nullptr && call_.lam.size == 1) {
-      store_row_lam(static_cast<double>(call_.sharp ? -lam_sum : lam_sum));
-    }
+  [[nodiscard]] __device__ int at(int word) const noexcept {
+    return kAlongMemory ? slot_ * shape_.words + word : word * shape_.rows + slot_;
+  }
+  [[nodiscard]] __device__ int mask_at(int group) const noexcept {
+    return slot_ * shape_.groups() + group;
   }
 
   /// The sum of the segment that is open where this word begins.
-  [[nodiscard]] __device__ OpenSum<T> sum_up_to_word(std::uint32_t starts,
-                                                     OpenSum<T> before) noexcept {
-    T tail = 0;
-#pragma unroll
-    for (int i = 0; i < kWordElements; ++i) {
-      tail = (starts >> (2 * i) & 1U) != 0 ? values_[i] : tail + values_[i];
+  [[nodiscard]] __device__ OpenSum<T> sum_before_word(std::uint32_t starts, Sum tail) noexcept {
+    const int group = word_in_tile_ / kGroupWords;
+    const int in_group = word_in_tile_ % kGroupWords;
+    for (int i = thread_; i < shape_.groups() * shape_.rows; i += static_cast<int>(blockDim.x)) {
+      shared_.starts[i] = shared_.ends[i] = 0;
     }
-    const std::int32_t last_start =
-        starts != 0 ? word_ * kWordElements + (31 - __clz(static_cast<int>(starts))) / 2 : 0;
-    const unsigned with_start = __ballot_sync(kWarp, starts != 0);
-    const unsigned up_to = with_start & (kWarp >> (31 - lane_));
-    const int from = 31 - __clz(static_cast<int>(up_to));  // -1: none
-#pragma unroll
-    for (int d = 1; d < 32; d <<= 1) {
-      const T other = __shfl_up_sync(kWarp, tail, d);
-      if (lane_ >= d && lane_ - d >= from) tail += other;
+    __syncthreads();
+    if (active_) {
+      shared_.tails[at(word_in_tile_)] = tail;
+      if (starts != 0) atomicOr(shared_.starts + mask_at(group), 1U << in_group);
     }
-    const std::int32_t start = __shfl_sync(kWarp, last_start, from < 0 ? 0 : from);
-    T sum = __shfl_up_sync(kWarp, tail, 1);
-    std::int32_t open_start = __shfl_up_sync(kWarp, from < 0 ? -1 : start, 1);
-    if (lane_ == 0) {
-      sum = 0;
-      open_start = -1;
-    }
-    if constexpr (kBlockRow) {
-      __syncthreads();
-      if (lane_ == 31) {
-        shared_->tail[warp_] = tail;
-        shared_->tail_start[warp_] = from < 0 ? -1 : start;
-      }
-      __syncthreads();
-      if (open_start < 0) {
-        for (int w = warp_ - 1; w >= 0 && open_start < 0; --w) {
-          sum += shared_->tail[w];
-          open_start = shared_->tail_start[w];
-        }
-        if (open_start < 0) {
-          sum += before.sum;
-          open_start = before.start;
+    __syncthreads();
+    OpenSum<T> open = {Sum{}, 0};
+    if (active_) {
+      // Within the group.
+      const std::uint32_t mask = shared_.starts[mask_at(group)] & ((1U << in_group) - 1);
+      const int from = mask != 0 ? 31 - __clz(static_cast<int>(mask)) : 0;
+      for (int w = from; w < in_group; ++w) {
+        const Sum other = shared_.tails[at(group * kGroupWords + w)];
+        if (w == from) {
+          open.sum = other;
+        } else {
+          open.sum.add(other);
         }
       }
+      const bool knows = mask != 0;
+      if (knows) open.place = last_start_in(group * kGroupWords + from);
+      if (in_group == kGroupWords - 1) {
+        Sum group_tail = tail;
+        if (starts == 0) {
+          group_tail = open.sum;
+          group_tail.add(tail);
+        }
+        shared_.group_tails[mask_at(group)] = group_tail;
+      }
+      knows_ = knows;
     }
-    return {sum, open_start};
+    __syncthreads();
+    if (active_ && !knows_) open = sum_before_group(group, open.sum);
+    return open;
   }
 
-  /// The mean of the segment that is open where this word ends: the nearest word
-  /// behind it in which a segment ends knows.
-  [[nodiscard]] __device__ T mean_behind_word(T first_mean, bool has_end) noexcept {
-    const unsigned ends = __ballot_sync(kWarp, has_end);
-    const unsigned behind = lane_ == 31 ? 0U : ends & (0xFFFFFFFEU << lane_);
-    const T mean = __shfl_sync(kWarp, first_mean, behind != 0 ? __ffs(static_cast<int>(behind)) - 1
-                                                              : lane_);
-    if constexpr (kBlockRow) {
-      const int first = ends != 0 ? __ffs(static_cast<int>(ends)) - 1 : 0;
-      const T of_warp = __shfl_sync(kWarp, first_mean, first);
-      if (lane_ == 0) {
-        shared_->first_mean[warp_] = of_warp;
-        shared_->has_end[warp_] = ends != 0;
-      }
-      __syncthreads();
-      if (behind == 0) {
-        for (unsigned w = static_cast<unsigned>(warp_) + 1; w < blockDim.x / 32; ++w) {
-          if (shared_->has_end[w]) return shared_->first_mean[w];
+  /// The same where the segment began in an earlier group, or in an earlier tile.
+  [[nodiscard]] __device__ OpenSum<T> sum_before_group(int group, Sum within) const noexcept {
+    int from = group - 1;
+    while (from >= 0 && shared_.starts[mask_at(from)] == 0) --from;
+    Sum sum;
+    std::int32_t start = 0;
+    if (from >= 0) {
+      const std::uint32_t mask = shared_.starts[mask_at(from)];
+      start = last_start_in(from * kGroupWords + 31 - __clz(static_cast<int>(mask)));
+    } else if (call_.tiles != nullptr) {
+      sum = sum_before_tile(start);
+    }
+    for (int g = max(from, 0); g < group; ++g) sum.add(shared_.group_tails[mask_at(g)]);
+    sum.add(within);
+    return {sum, start};
+  }
+
+  [[nodiscard]] __device__ Sum sum_before_tile(std::int32_t& start) const noexcept {
+    const std::int32_t tile = tile_first_ / kTileWords;
+    const TileSums* tiles = call_.tiles + row_ * call_.tile_count();
+    if (tile == 0) return {};
+    std::int32_t from = tile - 1;
+    while (from > 0 && tiles[from].last_start < 0) --from;
+    start = tiles[from].last_start;
+    double sum = 0;
+    for (std::int32_t t = from; t < tile; ++t) sum += tiles[t].tail;
+    return Sum{static_cast<T>(sum)};
+  }
+
+  /// The last start in a word of this row and tile that has one.
+  [[nodiscard]] __device__ std::int32_t last_start_in(int word_in_tile) const noexcept {
+    const std::int32_t word = tile_first_ + word_in_tile;
+    const std::uint32_t starts = call_.partition[row_ * row_words_ + word];
+    return word * kWordElements +
+           (starts == 0 ? 0 : (31 - __clz(static_cast<int>(starts))) / 2);  // 0: the row's first
+  }
+  [[nodiscard]] __device__ std::uint32_t first_start_word() const noexcept {
+    for (int g = 0; g < shape_.groups(); ++g) {
+      const std::uint32_t mask = shared_.starts[mask_at(g)];
+      if (mask != 0) return static_cast<std::uint32_t>(g * kGroupWords + __ffs(static_cast<int>(mask)) - 1);
+    }
+    return kNone;
+  }
+
+  /// The mean of the last segment of the tile, which may end behind it.
+  [[nodiscard]] __device__ T mean_of_last(std::uint32_t starts, Sum tail, const OpenSum<T>& open,
+                                          std::int32_t tile) const noexcept {
+    Sum sum = tail;
+    std::int32_t start = word_ * kWordElements + (31 - __clz(static_cast<int>(starts))) / 2;
+    if (starts == 0) {
+      sum = open.sum;
+      sum.add(tail);
+      start = open.place;
+    }
+    std::int32_t end = call_.n;
+    if (call_.tiles != nullptr) {
+      const TileSums* tiles = call_.tiles + row_ * call_.tile_count();
+      double behind = 0;
+      for (std::int32_t t = tile + 1; t < call_.tile_count(); ++t) {
+        behind += tiles[t].head;
+        if (tiles[t].first_start >= 0) {
+          end = tiles[t].first_start;
+          break;
         }
       }
+      sum.add(static_cast<T>(behind));
     }
-    return mean;
+    return sum.mean(static_cast<T>(end - start));
+  }
+
+  /// The mean of the segment that is open where this word ends: the nearest word behind it
+  /// in which a segment ends knows.
+  [[nodiscard]] __device__ T mean_behind_word(T first_mean, bool has_end) noexcept {
+    const int group = word_in_tile_ / kGroupWords;
+    const int in_group = word_in_tile_ % kGroupWords;
+    if (active_ && has_end) {
+      shared_.first_means[at(word_in_tile_)] = first_mean;
+      atomicOr(shared_.ends + mask_at(group), 1U << in_group);
+    }
+    __syncthreads();
+    if (!active_ || is_last_word_) return 0;
+    std::uint32_t mask =
+        in_group == kGroupWords - 1 ? 0 : shared_.ends[mask_at(group)] & (~1U << in_group);
+    int g = group;
+    while (mask == 0) mask = shared_.ends[mask_at(++g)];  // the last word has an end
+    return shared_.first_means[at(g * kGroupWords + __ffs(static_cast<int>(mask)) - 1)];
   }
 
   /// One bit for each element that ends a segment.
   [[nodiscard]] __device__ std::uint32_t ends_of(std::uint32_t starts) const noexcept {
-    const std::uint32_t next = __shfl_down_sync(kWarp, starts, 1);
+    if (!active_) return 0;
     const std::int32_t left = call_.n - word_ * kWordElements;  // elements of the row
-    if (left <= kWordElements) return starts >> 2 | 1U << (2 * (left - 1) & 31);
-    const bool is_last_here = kBlockRow && (lane_ == 31 || is_last_word_);
-    const bool next_starts = is_last_here
-                                 ? (call_.partition[row_ * words_ + word_ + 1] & 3U) != 0
-                                 : (next & 1U) != 0;
-    return starts >> 2 | (next_starts ? 1U << 30 : 0U);
+    if (left <= kWordElements) return starts >> 2 | 1U << (2 * (left - 1));
+    const std::uint32_t next = call_.partition[row_ * row_words_ + word_ + 1];
+    return starts >> 2 | ((next & 3U) != 0 ? 1U << 30 : 0U);
   }
+
+  // --- Gradients of lam ---
 
   __device__ void store_edge(std::int64_t lam_offset, int i, T term) const noexcept {
     const std::int32_t k = word_ * kWordElements + i;
@@ -407,41 +460,36 @@ class AgentBackward {
                    static_cast<double>(call_.sharp ? -term : term));
   }
 
-  __device__ void store_row_lam(double grad_lam) noexcept {
-    if constexpr (kBlockRow) {
-#pragma unroll
-      for (int d = 16; d > 0; d >>= 1) grad_lam += __shfl_xor_sync(kWarp, grad_lam, d);
-      if (lane_ == 0) shared_->grad_lam[warp_] = grad_lam;
-      __syncthreads();
-      if (threadIdx.x != 0) return;
-      double sum = 0;
-      for (unsigned w = 0; w < blockDim.x / 32; ++w) sum += shared_->grad_lam[w];
-      if (call_.tiles == nullptr) {
-        store_grad_lam(call_, call_.lam.offset(row_), sum);
-      } else {
-        call_.tiles[row_ * tile_count() + word_ * kWordElements / kBackwardTile].grad_lam = sum;
-      }
+  /// In the order of the words.
+  __device__ void store_row_lam(double grad_lam, std::int32_t tile) noexcept {
+    if (active_) shared_.grad_lam[at(word_in_tile_)] = grad_lam;
+    __syncthreads();
+    if (!active_ || word_in_tile_ != 0) return;
+    double sum = 0;
+    const int words = min(shape_.words, row_words_ - tile_first_);
+    for (int w = 0; w < words; ++w) sum += shared_.grad_lam[at(w)];
+    if (call_.tiles == nullptr) {
+      store_grad_lam(call_, call_.lam.offset(row_), sum);
     } else {
-#pragma unroll
-      for (int d = 1; d < 32; d <<= 1) {
-        const double other = __shfl_down_sync(kWarp, grad_lam, d);
-        if (word_ + d < words_ && lane_ + d < 32) grad_lam += other;
-      }
-      if (active_ && word_ == 0) store_grad_lam(call_, call_.lam.offset(row_), grad_lam);
+      call_.tiles[row_ * call_.tile_count() + tile].grad_lam = sum;
     }
   }
 
   const BackwardRows<Storage>& call_;
-  const int lane_;
-  const int warp_;
-  const std::int32_t words_;
+  const BackwardShape& shape_;
+  const Shared shared_;
+  const int thread_;
+  const int slot_;
+  const int word_in_tile_;
   Packed* const staging_;
-  Shared* const shared_;
 
   std::int64_t row_ = 0;
+  std::int32_t row_words_ = 0;
+  std::int32_t tile_first_ = 0;  // word
   std::int32_t word_ = 0;
   bool active_ = false;
-  bool is_last_word_ = false;
+  bool is_last_word_ = false;  // of the tile
+  bool knows_ = true;          // where its open segment begins, within its group
   std::uint32_t codes_ = 0;
   T values_[kWordElements];
 };

@@ -99,6 +99,19 @@ class AgentForward {
     T item[kPerVector];
   };
 
+  /// The range of the lane's samples.
+  struct Extent {
+    T low = std::numeric_limits<T>::infinity();
+    T high = -std::numeric_limits<T>::infinity();
+    T odd = 0;  // NaN where a sample is not finite
+
+    __device__ void look_at(T sample) noexcept {
+      low = min(low, sample);
+      high = max(high, sample);
+      odd = DeviceArithmetic<T>::multiply_add(sample, T(0), odd);
+    }
+  };
+
   // --- Shared memory ---
 
   [[nodiscard]] __device__ T* samples_of(int warp) const noexcept {
@@ -143,6 +156,7 @@ class AgentForward {
   // --- From memory ---
 
   __device__ void stage(std::int64_t first) noexcept {
+    extent_ = {};
     const bool has_row = kind_ == RowKind::searched;
     std::int64_t edge_offset = 0;
     if (has_row) {
@@ -170,14 +184,18 @@ class AgentForward {
       }
       __pipeline_wait_prior(0);
       __syncwarp();
+      const auto nothing = [](T) {};
       for (int t = 0; t < shape_.chunk; t += kTile) {
-        transpose(x_ + t * kLanes);
-        if constexpr (kEdges) transpose(lam_ + t * kLanes);
+        const auto look = [&](T sample) { extent_.look_at(sample); };
+        transpose(x_ + t * kLanes, chunk_size_ - t, look);
+        if constexpr (kEdges) transpose(lam_ + t * kLanes, 0, nothing);
       }
     } else {
       __syncthreads();
       stage_across(first);
       __syncthreads();
+#pragma unroll 4
+      for (int k = 0; k < chunk_size_; ++k) extent_.look_at(x_[k * kLanes + lane_]);
     }
   }
 
@@ -235,17 +253,25 @@ class AgentForward {
     }
   }
 
-  __device__ void transpose(T* tile) const noexcept {
+  /// Turns a tile of rows into one of columns; look(value) is called for the lane's first
+  /// `size` values.
+  template <class Look>
+  __device__ void transpose(T* tile, int size, const Look& look) const noexcept {
     Vector own[kVectors];
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
       own[i] = reinterpret_cast<const Vector*>(tile)[swizzled(lane_, i)];
     }
     __syncwarp();
+    const bool whole = size >= kTile;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
 #pragma unroll
-      for (int j = 0; j < kPerVector; ++j) tile[(i * kPerVector + j) * kLanes + lane_] = own[i].item[j];
+      for (int j = 0; j < kPerVector; ++j) {
+        const int k = i * kPerVector + j;
+        tile[k * kLanes + lane_] = own[i].item[j];
+        if (whole || k < size) look(own[i].item[j]);
+      }
     }
   }
 
@@ -316,22 +342,16 @@ class AgentForward {
   __device__ void classify() noexcept {
     const auto least = [](T a, T b) { return a < b ? a : b; };
     const auto most = [](T a, T b) { return a > b ? a : b; };
-    T low = std::numeric_limits<T>::infinity();
-    T high = -low;
-    T odd = 0;  // NaN where a sample is not finite
+    T low = extent_.low;
+    T high = extent_.high;
+    T odd = extent_.odd;
     T least_lam = std::numeric_limits<T>::infinity();
     T odd_lam = 0;  // NaN where lam is negative or NaN
-    for (int k = 0; k < chunk_size_; ++k) {
-      const T value = x_[k * kLanes + lane_];
-      low = least(low, value);
-      high = most(high, value);
-      odd = DeviceArithmetic<T>::multiply_add(value, T(0), odd);
-      if constexpr (kEdges) {
+    if constexpr (kEdges) {
+      for (int k = 0; k < min(chunk_size_, shape_.n - 1 - chunk_first_); ++k) {
         const T lam = lam_[k * kLanes + lane_];
-        if (chunk_first_ + k + 1 < shape_.n) {
-          least_lam = least(least_lam, lam);
-          if (!(lam >= 0)) odd_lam = kNan;
-        }
+        least_lam = least(least_lam, lam);
+        if (!(lam >= 0)) odd_lam = kNan;
       }
     }
     low = over_row(low, least);
@@ -516,10 +536,10 @@ class AgentForward {
       const unsigned before = with & ((1U << lane_) - 1);
       current = __shfl_sync(kWarp, last, before != 0 ? 31 - __clz(static_cast<int>(before)) : 0);
     }
-    fill(current);
     if constexpr (kAlongMemory) {
-      store_along();
+      store_along(current);
     } else {
+      fill(current);
       __syncthreads();
       store_across(first);
       __syncthreads();
@@ -539,26 +559,33 @@ class AgentForward {
         samples[k * kLanes] = is_nan ? kNan : current + origin_;
       }
     }
-    if constexpr (!kAlongMemory) {
-      x_[shape_.chunk * kLanes + lane_] = kind_ == RowKind::careful ? T(1) : T(0);
-    }
+    x_[shape_.chunk * kLanes + lane_] = kind_ == RowKind::careful ? T(1) : T(0);
   }
   /// Whether the row of another thread's lane needs care: told behind its samples.
   [[nodiscard]] __device__ bool is_careful(int warp, int lane) const noexcept {
     return samples_of(warp)[shape_.chunk * kLanes + lane] != 0;
   }
 
-  __device__ void store_along() noexcept {
+  __device__ void store_along(T current) noexcept {
+    const bool is_nan = kind_ == RowKind::nan;
     const std::int64_t y_offset = kind_ == RowKind::missing || kind_ == RowKind::careful
                                       ? -1
                                       : call_.y.offset(row_) + chunk_first_;
     for (int t = 0; t < shape_.chunk; t += kTile) {
       T* tile = x_ + t * kLanes;
+      std::uint32_t codes[kTile / 16];
+#pragma unroll
+      for (int w = 0; w < kTile / 16; ++w) codes[w] = codes_[(t / 16 + w) * kLanes + lane_];
       Vector own[kVectors];
 #pragma unroll
       for (int i = 0; i < kVectors; ++i) {
 #pragma unroll
-        for (int j = 0; j < kPerVector; ++j) own[i].item[j] = tile[(i * kPerVector + j) * kLanes + lane_];
+        for (int j = 0; j < kPerVector; ++j) {
+          const int k = i * kPerVector + j;
+          const T value = tile[k * kLanes + lane_];
+          current = (codes[k / 16] & (3U << (2 * (k % 16)))) != 0 ? value : current;
+          own[i].item[j] = is_nan ? kNan : current + origin_;
+        }
       }
       __syncwarp();
 #pragma unroll
@@ -649,6 +676,7 @@ class AgentForward {
   std::int32_t chunk_size_ = 0;
   std::int64_t offset_ = 0;  // of the chunk in x, where rows are along memory
   RowKind kind_ = RowKind::missing;
+  Extent extent_;
   T row_lam_ = 0;
   T unbinding_ = 0;
   T origin_ = 0;

@@ -50,28 +50,27 @@ BackwardRows<Storage> lay_out(const Backward1d& call) noexcept {
   return rows;
 }
 
-template <class Storage>
-Status launch_blocks(BackwardRows<Storage>& rows, const Rows& batch, const Context& context) {
+template <class Storage, bool kAlongMemory>
+Status launch(BackwardRows<Storage>& rows, const Rows& batch, const Context& context) noexcept {
   const std::int64_t tiles = tile_count(batch);
-  const int words = (std::min(rows.n, kBackwardTile) + kWordElements - 1) / kWordElements;
-  const auto threads = static_cast<unsigned>((words + 31) / 32 * 32);
-  const dim3 grid(static_cast<unsigned>(std::min(rows.count, kMostBlocks)),
+  rows.shape = backward_shape(rows.n, sizeof(ArithmeticOf<Storage>), kAlongMemory);
+  const auto threads = static_cast<unsigned>(rows.shape.threads());
+  const std::int64_t row_blocks = (rows.count + rows.shape.rows - 1) / rows.shape.rows;
+  const dim3 grid(static_cast<unsigned>(std::min(row_blocks, kMostBlocks)),
                   static_cast<unsigned>(std::max<std::int64_t>(tiles, 1)));
-  // Room for the elements, and where tiles are summed for two sums and two places each.
-  const std::size_t shared =
-      threads * std::max(kWordElements * sizeof(Storage), 2 * sizeof(double) + 2 * sizeof(int));
+  const std::size_t shared = AgentBackward<Storage, kAlongMemory>::Shared::bytes(rows.shape);
   if (tiles > 0) {
     const std::size_t bytes = backward_workspace(batch);
     if (const Status status = check_workspace(bytes, context); !status.ok()) return status;
     rows.tiles = static_cast<TileSums*>(context.workspace);
-    const Status allowed = allow_shared_memory(&kernel_sum_tiles<Storage>, shared);
-    if (!allowed.ok()) return allowed;
-    kernel_sum_tiles<Storage><<<grid, threads, shared, stream_of(context)>>>(rows);
+    auto* sum_tiles = &kernel_sum_tiles<Storage, kAlongMemory>;
+    if (const Status status = allow_shared_memory(sum_tiles, shared); !status.ok()) return status;
+    sum_tiles<<<grid, threads, shared, stream_of(context)>>>(rows);
     if (const Status status = launch_status(); !status.ok()) return status;
   }
-  const Status allowed = allow_shared_memory(&kernel_backward_blocks<Storage>, shared);
-  if (!allowed.ok()) return allowed;
-  kernel_backward_blocks<Storage><<<grid, threads, shared, stream_of(context)>>>(rows);
+  auto* backward = &kernel_backward<Storage, kAlongMemory>;
+  if (const Status status = allow_shared_memory(backward, shared); !status.ok()) return status;
+  backward<<<grid, threads, shared, stream_of(context)>>>(rows);
   if (const Status status = launch_status(); !status.ok()) return status;
   if (tiles > 0 && rows.lam_data != nullptr && rows.lam.size == 1) {
     constexpr unsigned kThreads = 128;
@@ -94,29 +93,14 @@ bool has_fast_backward(const Backward1d& call) noexcept {
   // float64 gradients of lam are summed in float64 throughout.
   const bool wide_lam = call.grad_lam.given && call.grad_lam.dtype == DType::float64 &&
                         call.grad_y.dtype != DType::float64;
-  const bool is_sharp_across = call.solved.mode == Mode::sharp && !is_along_memory(call);
-  return same_type && !wide_lam && !is_sharp_across;
+  return same_type && !wide_lam;
 }
 
 template <class Storage>
 Status backward_in(const Backward1d& call, const Context& context) noexcept {
   BackwardRows<Storage> rows = lay_out<Storage>(call);
-  constexpr std::int64_t kMostGrid = 1 << 20;
-  if (!is_along_memory(call)) {
-    const auto blocks = static_cast<unsigned>(
-        std::min<std::int64_t>((rows.count + kAcrossThreads - 1) / kAcrossThreads, kMostGrid));
-    kernel_backward_across<Storage><<<blocks, kAcrossThreads, 0, stream_of(context)>>>(rows);
-    return launch_status();
-  }
-  if (rows.n > kLongestSharedWarpRow) return launch_blocks(rows, call.solved.rows, context);
-  const int rows_per_warp = 32 / ((rows.n + kWordElements - 1) / kWordElements);
-  const std::int64_t rows_per_block = std::int64_t{rows_per_warp} * kSharedWarps;
-  const auto blocks = static_cast<unsigned>(
-      std::min<std::int64_t>((rows.count + rows_per_block - 1) / rows_per_block, kMostGrid));
-  const std::size_t shared = 32 * kSharedWarps * kWordElements * sizeof(Storage);
-  kernel_backward_warps<Storage>
-      <<<blocks, 32 * kSharedWarps, shared, stream_of(context)>>>(rows);
-  return launch_status();
+  return is_along_memory(call) ? launch<Storage, true>(rows, call.solved.rows, context)
+                               : launch<Storage, false>(rows, call.solved.rows, context);
 }
 
 template Status backward_in<__half>(const Backward1d&, const Context&) noexcept;

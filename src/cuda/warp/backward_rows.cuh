@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cuda/tuning/tuning_backward.h"
 #include "cuda/warp/placed_rows.cuh"
 #include "cuda/warp/storage.cuh"
 
@@ -22,6 +23,7 @@ template <class Storage>
 struct BackwardRows {
   std::int64_t count;
   std::int32_t n;
+  BackwardShape shape;
   const std::uint32_t* partition;
   PlacedRows<const Storage> grad_y;
   PlacedRows<Storage> grad_x;
@@ -32,6 +34,10 @@ struct BackwardRows {
   PlacedRows<const void* const> lam;  // offsets only
   void* lam_data;                     // null: not wanted
   TileSums* tiles;                    // only where rows are longer than a tile
+
+  [[nodiscard]] __device__ std::int32_t tile_count() const noexcept {
+    return (n + kBackwardTile - 1) / kBackwardTile;
+  }
 };
 
 /// The one place that gradients of lam are written.
