@@ -42,75 +42,104 @@ struct SegmentCut {
   T sum;
 };
 
-/// Numbers of samples are kept as T, in which they are needed most.
-///
-/// `Arithmetic` gives reciprocal(length) and multiply_add(a, b, c) = a b + c, neither of
-/// which need be rounded correctly as no value depends on them, and assign_if(condition,
-/// target, value).
-template <class T, class Arithmetic, bool kCarriesRest>
+/// What the samples read so far allow. Numbers of samples are kept as T, in which they are
+/// needed most.
+template <class T>
+struct Bounds {
+  T low;
+  T high;
+  T low_length;  // where they were set
+  T high_length;
+  T low_sum;
+  T high_sum;
+};
+
+/// The plain way to take one more sample into account: `total` is the sum of `behind`
+/// samples, floor_u and ceiling_u are u_start - lam and u_start + lam.
+template <class T>
+struct PlainArithmetic {
+  static constexpr T reciprocal(T length) noexcept { return 1 / length; }
+
+  template <bool kMayHaveCrossed>
+  constexpr void tighten(Bounds<T>& bounds, T total, T behind, T floor_u, T ceiling_u,
+                         bool counts) const noexcept {
+    const T share = reciprocal(behind);
+    const T floor = (total + floor_u) * share;
+    const T ceiling = (total + ceiling_u) * share;
+    const bool open = counts && (!kMayHaveCrossed || bounds.low <= bounds.high);
+    if (open && floor >= bounds.low) {
+      bounds.low = floor;
+      bounds.low_length = behind;
+      bounds.low_sum = total;
+    }
+    // The first of the two cannot have closed it: floor <= ceiling.
+    if (open && ceiling <= bounds.high) {
+      bounds.high = ceiling;
+      bounds.high_length = behind;
+      bounds.high_sum = total;
+    }
+  }
+};
+
+/// `Arithmetic` is PlainArithmetic or does the same faster; bounds need not be rounded
+/// correctly, as no value depends on them. kCarriesRest: what sums lose is carried along.
+/// kPinned: pieces may end anywhere; else samples behind the row are NaN, which set no
+/// bounds.
+template <class T, class Arithmetic, bool kCarriesRest, bool kPinned>
 struct SlopeSearch {
   static constexpr bool kCarries = kCarriesRest;
 
   T u_start;
+  T floor_u;  // u_start - lam and u_start + lam, where lam is one for the row
+  T ceiling_u;
   T length;
   T sum;
   T rest;  // what the sum lacks
-  T low;
-  T high;
-  T low_length;  // where the bounds were set
-  T high_length;
-  T low_sum;
-  T high_sum;
+  Bounds<T> bounds;
 
   /// Begins a segment with the sample `first`; lam is that of the edge behind it.
   constexpr void begin(T first, T u, T lam) noexcept {
     u_start = u;
+    floor_u = u - lam;
+    ceiling_u = u + lam;
     length = 1;
     sum = first;
     rest = 0;
-    low = first + (u - lam);
-    high = first + (u + lam);
-    low_length = high_length = 1;
-    low_sum = high_sum = first;
+    bounds = {first + floor_u, first + ceiling_u, 1, 1, first, first};
   }
 
-  /// Takes a group of samples. NaN sets no bound, and no sample behind it does.
+  /// Takes a group of samples; those at and behind sample number `end` of the segment set
+  /// no bounds. lams[j] is that of the edge behind sample j, unless Lams::kUniform says
+  /// that it is one for the row.
   template <class Lams>
-  constexpr void take(const T (&samples)[kGroup], const Lams& lams,
+  constexpr void take(const T (&samples)[kGroup], const Lams& lams, T end,
                       const Arithmetic& arithmetic) noexcept {
     T part = kCarriesRest ? rest + samples[0] : samples[0];
     const T before = sum;
-    T total = sum;
-    for (int j = 0; j < kGroup; ++j) {
-      if (j > 0) part += samples[j];
-      total = before + part;
-      const T behind = length + static_cast<T>(j + 1);
-      const T share = arithmetic.reciprocal(behind);
-      const T mean = total * share;
-      const T floor = arithmetic.multiply_add(u_start - lams[j], share, mean);
-      const T ceiling = arithmetic.multiply_add(u_start + lams[j], share, mean);
-      const bool open = j == 0 || low <= high;
-      const bool raises = open && floor >= low;
-      const bool lowers = open && ceiling <= high;
-      arithmetic.assign_if(raises, low, floor);
-      arithmetic.assign_if(raises, low_length, behind);
-      arithmetic.assign_if(raises, low_sum, total);
-      arithmetic.assign_if(lowers, high, ceiling);
-      arithmetic.assign_if(lowers, high_length, behind);
-      arithmetic.assign_if(lowers, high_sum, total);
+    sum = before + part;
+    const T length_before = length;
+    const auto tighten = [&]<bool kMayHaveCrossed>(int j) {
+      length = length_before + static_cast<T>(j + 1);
+      arithmetic.template tighten<kMayHaveCrossed>(
+          bounds, sum, length, Lams::kUniform ? floor_u : u_start - lams[j],
+          Lams::kUniform ? ceiling_u : u_start + lams[j], !kPinned || length < end);
+    };
+    tighten.template operator()<false>(0);
+    for (int j = 1; j < kGroup; ++j) {
+      part += samples[j];
+      sum = before + part;
+      tighten.template operator()<true>(j);
     }
-    if (kCarriesRest) rest = (before - total) + part;
-    sum = total;
-    length += static_cast<T>(kGroup);
+    if (kCarriesRest) rest = (before - sum) + part;
   }
 
-  [[nodiscard]] constexpr bool crossed() const noexcept { return low > high; }
+  [[nodiscard]] constexpr bool crossed() const noexcept { return bounds.low > bounds.high; }
 
   /// The cut of bounds that have crossed.
   [[nodiscard]] constexpr SegmentCut<T> cut() const noexcept {
-    const bool down = low_length < high_length;
-    return {down ? Code::down : Code::up, down ? low_length : high_length,
-            down ? low_sum : high_sum};
+    const bool down = bounds.low_length < bounds.high_length;
+    return {down ? Code::down : Code::up, down ? bounds.low_length : bounds.high_length,
+            down ? bounds.low_sum : bounds.high_sum};
   }
 
   /// The same where the piece has ended first. `total` is the sum of all of it.
@@ -118,8 +147,12 @@ struct SlopeSearch {
                                                    const Arithmetic& arithmetic) const noexcept {
     const T value = (total + (u_start - end.u)) * arithmetic.reciprocal(end.length);
     // A bound that the last sample set is met, whatever rounding says.
-    if (value < low && low_length < end.length) return {Code::down, low_length, low_sum};
-    if (value > high && high_length < end.length) return {Code::up, high_length, high_sum};
+    if (value < bounds.low && bounds.low_length < end.length) {
+      return {Code::down, bounds.low_length, bounds.low_sum};
+    }
+    if (value > bounds.high && bounds.high_length < end.length) {
+      return {Code::up, bounds.high_length, bounds.high_sum};
+    }
     return {Code::continues, end.length, total};
   }
 };

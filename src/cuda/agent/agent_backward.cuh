@@ -70,9 +70,12 @@ class AgentBackward {
         shape_(call.shape),
         shared_(shared, shape_),
         thread_(static_cast<int>(threadIdx.x)),
-        slot_(kAlongMemory ? thread_ / shape_.words : thread_ % shape_.rows),
-        word_in_tile_(kAlongMemory ? thread_ % shape_.words : thread_ / shape_.rows),
-        staging_(reinterpret_cast<Packed*>(shared) + thread_ / 32 * 32 * kVectors) {}
+        slot_(kAlongMemory ? quotient(thread_, shape_.words)
+                           : thread_ - quotient(thread_, shape_.rows) * shape_.rows),
+        word_in_tile_(kAlongMemory ? thread_ - slot_ * shape_.words
+                                   : quotient(thread_, shape_.rows)),
+        staging_(reinterpret_cast<Packed*>(shared) + thread_ / 32 * 32 * kVectors),
+        knows_tiles_(call.tiles != nullptr) {}
 
   /// The gradients of tile `tile` of the block's rows, from `first_row` on.
   __device__ void run(std::int64_t first_row, std::int32_t tile) noexcept {
@@ -81,36 +84,34 @@ class AgentBackward {
     const std::uint32_t starts = starts_of(codes_);
     const std::uint32_t closes = word_ == 0 ? starts & ~1U : starts;
 
-    // Sums before each element, from the last start in the word on.
-    Sum sums[kWordElements];
-    float counts[kWordElements];
+    // The mean of what lies before each element, from the last start in the word on.
+    T means[kWordElements];
+    Sum head;  // before the first close
     Sum tail;
     float count = 0;
 #pragma unroll
     for (int i = 0; i < kWordElements; ++i) {
-      sums[i] = tail;
-      counts[i] = count;
-      const bool starts_here = (starts >> (2 * i) & 1U) != 0;
-      if (starts_here) {
+      const std::uint32_t bit = 1U << (2 * i);
+      means[i] = i == 0 ? T(0) : tail.mean(static_cast<T>(count));
+      if ((closes & (2 * bit - 1)) == bit) head = tail;
+      if ((starts & bit) != 0) {
         tail = Sum{values_[i]};
+        count = 1;
       } else {
         tail.add(values_[i]);
+        count += 1;
       }
-      count = starts_here ? 1.0F : count + 1.0F;
     }
     const OpenSum<T> open = sum_before_word(starts, tail);
 
     // The segment that is open where the word begins ends at the first close, or with
     // the row; the last one of a row ends with it.
     const int first_close = (__ffs(static_cast<int>(closes)) - 1) / 2;
-    const std::int32_t first_element = word_ * kWordElements;
     T first_mean = 0;
-#pragma unroll
-    for (int i = 0; i < kWordElements; ++i) {
-      if (i != first_close || closes == 0) continue;
+    if (closes != 0) {
       Sum sum = open.sum;
-      if (i > 0) sum.add(sums[i]);
-      first_mean = sum.mean(static_cast<T>(first_element + i - open.place));
+      if (first_close > 0) sum.add(head);
+      first_mean = sum.mean(static_cast<T>(word_ * kWordElements + first_close - open.place));
     }
     const T last_mean = is_last_word_ ? mean_of_last(starts, tail, open, tile) : T(0);
     T current = mean_behind_word(closes != 0 ? first_mean : last_mean,
@@ -123,18 +124,17 @@ class AgentBackward {
     const std::uint32_t signs = word_ == 0 ? codes_ & ~3U : codes_;
     const std::uint32_t ups = signs & ~(signs >> 1) & 0x55555555U;
     const std::uint32_t downs = signs >> 1 & ~signs & 0x55555555U;
-    const bool per_edge = active_ && call_.lam_data != nullptr && call_.lam.size > 1;
-    const std::int64_t lam_offset = per_edge ? call_.lam.offset(row_) : 0;
+    if (active_ && call_.lam_data != nullptr && call_.lam.size > 1) {
+      store_edges(means, closes, first_close, first_mean, current, ups, downs);
+    }
     T lam_sum = 0;
 #pragma unroll
     for (int i = kWordElements - 1; i >= 0; --i) {
       const std::uint32_t bit = 1U << (2 * i);
-      T mean = i == 0 ? T(0) : sums[i].mean(static_cast<T>(counts[i]));
-      if (i == first_close) mean = first_mean;
+      const T mean = i == first_close ? first_mean : means[i];
       const T step = mean - current;
       if ((ups & bit) != 0) lam_sum += step;
       if ((downs & bit) != 0) lam_sum -= step;
-      if (per_edge) store_edge(lam_offset, i, (ups & bit) != 0 ? step : (downs & bit) != 0 ? -step : T(0));
       const T through = call_.sharp ? T(2) * values_[i] - current : current;
       values_[i] = (alone & bit) != 0 ? values_[i] : through;
       if ((closes & bit) != 0) current = mean;
@@ -147,6 +147,7 @@ class AgentBackward {
 
   /// Leaves the sums of a tile for its neighbours.
   __device__ void sum_tile(std::int64_t first_row, std::int32_t tile) noexcept {
+    knows_tiles_ = false;
     place(first_row, tile);
     load(first_row);
     const std::uint32_t starts = starts_of(codes_);
@@ -200,6 +201,11 @@ class AgentBackward {
   struct alignas(16) Packed {
     Storage item[kPerVector];
   };
+
+  /// a / b of small numbers.
+  [[nodiscard]] static __device__ int quotient(int a, int b) noexcept {
+    return static_cast<int>((static_cast<float>(a) + 0.5F) / static_cast<float>(b));
+  }
 
   __device__ void place(std::int64_t first_row, std::int32_t tile) noexcept {
     row_ = first_row + slot_;
@@ -363,7 +369,7 @@ class AgentBackward {
     if (from >= 0) {
       const std::uint32_t mask = shared_.starts[mask_at(from)];
       start = last_start_in(from * kGroupWords + 31 - __clz(static_cast<int>(mask)));
-    } else if (call_.tiles != nullptr) {
+    } else if (knows_tiles_) {
       sum = sum_before_tile(start);
     }
     for (int g = max(from, 0); g < group; ++g) sum.add(shared_.group_tails[mask_at(g)]);
@@ -453,11 +459,23 @@ class AgentBackward {
 
   // --- Gradients of lam ---
 
-  __device__ void store_edge(std::int64_t lam_offset, int i, T term) const noexcept {
-    const std::int32_t k = word_ * kWordElements + i;
-    if (k == 0 || k >= call_.n) return;
-    store_grad_lam(call_, lam_offset + (k - 1) * call_.lam.stride,
-                   static_cast<double>(call_.sharp ? -term : term));
+  /// One an edge: a jump's sign times the difference of the means at its sides.
+  __device__ void store_edges(const T (&means)[kWordElements], std::uint32_t closes,
+                              int first_close, T first_mean, T current, std::uint32_t ups,
+                              std::uint32_t downs) const noexcept {
+    const std::int64_t lam_offset = call_.lam.offset(row_);
+#pragma unroll
+    for (int i = kWordElements - 1; i >= 0; --i) {
+      const std::uint32_t bit = 1U << (2 * i);
+      const T mean = i == first_close ? first_mean : means[i];
+      const T step = call_.sharp ? current - mean : mean - current;
+      const T term = (ups & bit) != 0 ? step : (downs & bit) != 0 ? -step : T(0);
+      if ((closes & bit) != 0) current = mean;
+      const std::int32_t k = word_ * kWordElements + i;
+      if (k > 0 && k < call_.n) {
+        store_grad_lam(call_, lam_offset + (k - 1) * call_.lam.stride, static_cast<double>(term));
+      }
+    }
   }
 
   /// In the order of the words.
@@ -482,6 +500,7 @@ class AgentBackward {
   const int slot_;
   const int word_in_tile_;
   Packed* const staging_;
+  bool knows_tiles_;  // the sums of the tiles before
 
   std::int64_t row_ = 0;
   std::int32_t row_words_ = 0;

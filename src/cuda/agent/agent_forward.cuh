@@ -13,13 +13,12 @@
 // place leave their part to the one before.
 #pragma once
 
-#include <cuda_pipeline.h>
-
 #include <cstdint>
 #include <limits>
 
 #include "cuda/tuning/tuning_forward.h"
 #include "cuda/warp/forward_rows.cuh"
+#include "cuda/warp/copy_async.cuh"
 #include "cuda/warp/search.cuh"
 #include "step/segment.h"
 
@@ -173,16 +172,27 @@ class AgentForward {
       if (call_.whole_vectors) {
         stage_vectors();
       } else {
-        stage_elements([&](std::int64_t at) { return widen<T>(call_.x.data[at]); }, offset_,
-                       1, chunk_size_, x_);
+        stage_elements(offset_, 1, chunk_size_, x_, [&](std::int64_t at, T* to) {
+          if constexpr (std::is_same_v<Storage, T>) {
+            copy_async<sizeof(T)>(to, call_.x.data + at);
+          } else {
+            *to = widen<T>(call_.x.data[at]);
+          }
+        });
       }
       if constexpr (kEdges) {
         const int edges = min(chunk_size_, max(shape_.n - 1 - chunk_first_, 0));
-        stage_elements(
-            [&](std::int64_t at) { return load_as<T>(call_.lam_data, call_.lam_dtype, at); },
-            edge_offset, call_.lam.stride, edges, lam_);
+        const bool same_type = call_.lam_dtype == (sizeof(T) == 4 ? DType::float32 : DType::float64);
+        const auto* lams = static_cast<const T*>(call_.lam_data);
+        stage_elements(edge_offset, call_.lam.stride, edges, lam_, [&](std::int64_t at, T* to) {
+          if (same_type) {
+            copy_async<sizeof(T)>(to, lams + at);
+          } else {
+            *to = load_as<T>(call_.lam_data, call_.lam_dtype, at);
+          }
+        });
       }
-      __pipeline_wait_prior(0);
+      wait_for_copies();
       __syncwarp();
       const auto nothing = [](T) {};
       for (int t = 0; t < shape_.chunk; t += kTile) {
@@ -212,19 +222,16 @@ class AgentForward {
     for (int i = 0; i < kLanes * kVectors / kLanes; ++i) {
       const int row = i * (kLanes / kVectors) + row_of_four;
       const std::int64_t offset = __shfl_sync(kWarp, offset_, row);
-      const int size = __shfl_sync(kWarp, chunk_size_, row);
+      const int size = __shfl_sync(kWarp, chunk_size_, row) - vector * kPerVector;
       const Storage* from = call_.x.data + offset + vector * kPerVector;
       Vector* to = reinterpret_cast<Vector*>(x_) + swizzled(row, vector);
-      for (int t = 0; t < shape_.chunk; t += kTile) {
-        if (t + vector * kPerVector < size) copy_vector(from + t, to + t * kLanes / kPerVector);
-      }
+      for (int t = 0; t < size; t += kTile) copy_vector(from + t, to + t * kLanes / kPerVector);
     }
-    __pipeline_commit();
   }
 
   static __device__ void copy_vector(const Storage* from, Vector* to) noexcept {
     if constexpr (std::is_same_v<Storage, T>) {
-      __pipeline_memcpy_async(to, from, sizeof(Vector));
+      copy_async<sizeof(Vector)>(to, from);
     } else {
       struct alignas(sizeof(Storage) * kPerVector) Packed {
         Storage item[kPerVector];
@@ -237,18 +244,23 @@ class AgentForward {
     }
   }
 
-  template <class Load>
-  __device__ void stage_elements(const Load& load, std::int64_t own_offset, std::int64_t stride,
-                                 int own_size, T* to) const noexcept {
+  /// copy(at, to) brings one element; what is behind a row is 0.
+  template <class Copy>
+  __device__ void stage_elements(std::int64_t own_offset, std::int64_t stride, int own_size, T* to,
+                                 const Copy& copy) const noexcept {
 #pragma unroll 4
     for (int row = 0; row < kLanes; ++row) {
       const std::int64_t offset = __shfl_sync(kWarp, own_offset, row);
       const int size = __shfl_sync(kWarp, own_size, row);
       for (int k = lane_; k < shape_.chunk; k += kLanes) {
-        const T value = k < size ? load(offset + k * stride) : T(0);
         const int in_tile = k % kTile;
-        to[k / kTile * kTile * kLanes + swizzled(row, in_tile / kPerVector) * kPerVector +
-           in_tile % kPerVector] = value;
+        T* place = to + k / kTile * kTile * kLanes +
+                   swizzled(row, in_tile / kPerVector) * kPerVector + in_tile % kPerVector;
+        if (k < size) {
+          copy(offset + k * stride, place);
+        } else {
+          *place = T(0);
+        }
       }
     }
   }
@@ -300,7 +312,7 @@ class AgentForward {
                                : k * kLanes) +
                        lane;
         if constexpr (std::is_same_v<Storage, T>) {
-          __pipeline_memcpy_async(to + at, from + k * call_.x.stride, sizeof(T));
+          copy_async<sizeof(T)>(to + at, from + k * call_.x.stride);
         } else {
           to[at] = widen<T>(from[k * call_.x.stride]);
         }
@@ -312,8 +324,7 @@ class AgentForward {
         }
       }
     });
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
+    wait_for_copies();
   }
 
   // --- What a row is like ---
@@ -393,13 +404,14 @@ class AgentForward {
 
   // --- The search ---
 
-  using Search = SlopeSearch<T, DeviceArithmetic<T>, kSplit && sizeof(T) == sizeof(float)>;
+  using Search = SlopeSearch<T, DeviceArithmetic<T>, kSplit && sizeof(T) == sizeof(float), kSplit>;
 
   struct UniformGroup {
-    T lam;
-    [[nodiscard]] __device__ T operator[](int) const noexcept { return lam; }
+    static constexpr bool kUniform = true;
+    [[nodiscard]] __device__ T operator[](int) const noexcept { return 0; }
   };
   struct EdgeGroup {
+    static constexpr bool kUniform = false;
     T lam[kGroup];
     [[nodiscard]] __device__ T operator[](int j) const noexcept { return lam[j]; }
   };
@@ -415,20 +427,17 @@ class AgentForward {
       if constexpr (kEdges) return agent.lam_[agent.place(i)];
       return agent.row_lam_;
     }
-    __device__ auto load(std::int32_t i, std::int32_t last, T (&samples)[kGroup]) const noexcept {
+    __device__ auto load(std::int32_t i, T (&samples)[kGroup]) const noexcept {
       const int at = agent.place(i);
 #pragma unroll
-      for (int j = 0; j < kGroup; ++j) {
-        samples[j] = agent.x_[at + j * kLanes];
-        if (kSplit && i + j >= last) samples[j] = kNan;
-      }
+      for (int j = 0; j < kGroup; ++j) samples[j] = agent.x_[at + j * kLanes];
       if constexpr (kEdges) {
         EdgeGroup group;
 #pragma unroll
         for (int j = 0; j < kGroup; ++j) group.lam[j] = agent.lam_[at + j * kLanes];
         return group;
       } else {
-        return UniformGroup{agent.row_lam_};
+        return UniformGroup{};
       }
     }
   };
@@ -595,19 +604,10 @@ class AgentForward {
     }
     __syncwarp();
     if (call_.whole_vectors) {
-      const int vector = lane_ % kVectors;
-#pragma unroll
-      for (int i = 0; i < kVectors; ++i) {
-        const int row = i * (kLanes / kVectors) + lane_ / kVectors;
-        const std::int64_t offset = __shfl_sync(kWarp, y_offset, row);
-        const std::int64_t x_offset = __shfl_sync(kWarp, offset_, row);
-        const int size = __shfl_sync(kWarp, chunk_size_, row);
-        if (offset < 0) continue;
-        const Vector* from = reinterpret_cast<const Vector*>(x_) + swizzled(row, vector);
-        for (int t = 0; t < shape_.chunk; t += kTile) {
-          const int k = t + vector * kPerVector;
-          if (k < size) store_vector(from[t * kLanes / kPerVector], x_offset + k, offset + k);
-        }
+      if (call_.sharp) {
+        store_vectors<true>(y_offset);
+      } else {
+        store_vectors<false>(y_offset);
       }
       return;
     }
@@ -625,15 +625,33 @@ class AgentForward {
     }
   }
 
-  __device__ void store_vector(const Vector& values, std::int64_t x_at,
-                               std::int64_t y_at) const noexcept {
+  template <bool kSharp>
+  __device__ void store_vectors(std::int64_t y_offset) const noexcept {
     struct alignas(sizeof(Storage) * kPerVector) Packed {
       Storage item[kPerVector];
     };
-    Packed packed;
+    const int vector = lane_ % kVectors;
 #pragma unroll
-    for (int j = 0; j < kPerVector; ++j) packed.item[j] = finished(values.item[j], x_at + j);
-    *reinterpret_cast<Packed*>(call_.y.data + y_at) = packed;
+    for (int i = 0; i < kVectors; ++i) {
+      const int row = i * (kLanes / kVectors) + lane_ / kVectors;
+      const std::int64_t offset = __shfl_sync(kWarp, y_offset, row);
+      const std::int64_t x_offset = kSharp ? __shfl_sync(kWarp, offset_, row) : 0;
+      const int size = __shfl_sync(kWarp, chunk_size_, row) - vector * kPerVector;
+      if (offset < 0) continue;
+      const Vector* from = reinterpret_cast<const Vector*>(x_) + swizzled(row, vector);
+      Storage* to = call_.y.data + offset + vector * kPerVector;
+      const Storage* samples = call_.x.data + x_offset + vector * kPerVector;
+      for (int t = 0; t < size; t += kTile) {
+        const Vector values = from[t * kLanes / kPerVector];
+        Packed packed;
+#pragma unroll
+        for (int j = 0; j < kPerVector; ++j) {
+          const T value = kSharp ? mirror(widen<T>(samples[t + j]), values.item[j]) : values.item[j];
+          packed.item[j] = narrow<Storage>(value);
+        }
+        *reinterpret_cast<Packed*>(to + t) = packed;
+      }
+    }
   }
 
   __device__ void store_across(std::int64_t first) const noexcept {

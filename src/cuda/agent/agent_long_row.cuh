@@ -66,15 +66,17 @@ class AgentLongRow {
     return e + 1 < call_.rows.shape.n ? bounded(lam_at(lam_offset_ + e * call_.rows.lam.stride)) : 0;
   }
   struct Lams {
+    static constexpr bool kUniform = !kEdges;
     double lam[kGroup];
     [[nodiscard]] __device__ double operator[](int j) const noexcept { return lam[j]; }
   };
-  __device__ Lams load(std::int32_t i, std::int32_t last, double (&samples)[kGroup]) const noexcept {
+  __device__ Lams load(std::int32_t i, double (&samples)[kGroup]) const noexcept {
     Lams lams;
 #pragma unroll
     for (int j = 0; j < kGroup; ++j) {
-      samples[j] = i + j < last ? sample(i + j) : kNan;
-      lams.lam[j] = kEdges && i + j < last ? lam(i + j) : row_lam_;
+      const std::int32_t k = min(i + j, call_.rows.shape.n - 1);
+      samples[j] = sample(k);
+      lams.lam[j] = kEdges ? lam(k) : 0;
     }
     return lams;
   }
@@ -91,8 +93,7 @@ class AgentLongRow {
   }
 
  private:
-  using Search = SlopeSearch<double, DeviceArithmetic<double>, false>;
-  static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  using Search = SlopeSearch<double, DeviceArithmetic<double>, false, true>;
   /// No edge of samples that the search can take carries more.
   static constexpr double kMostLam = 0x1p960;
   static constexpr double kLargestSize = 0x1p900;

@@ -10,8 +10,6 @@
 namespace tautline::detail {
 namespace {
 
-constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
-
 bool is_along_memory(const Backward1d& call) noexcept {
   return call.solved.rows.n == 1 ||
          (call.grad_y.stride == 1 && (!call.grad_x.given || call.grad_x.stride == 1));
@@ -55,10 +53,16 @@ Status launch(BackwardRows<Storage>& rows, const Rows& batch, const Context& con
   const std::int64_t tiles = tile_count(batch);
   rows.shape = backward_shape(rows.n, sizeof(ArithmeticOf<Storage>), kAlongMemory);
   const auto threads = static_cast<unsigned>(rows.shape.threads());
-  const std::int64_t row_blocks = (rows.count + rows.shape.rows - 1) / rows.shape.rows;
-  const dim3 grid(static_cast<unsigned>(std::min(row_blocks, kMostBlocks)),
-                  static_cast<unsigned>(std::max<std::int64_t>(tiles, 1)));
   const std::size_t shared = AgentBackward<Storage, kAlongMemory>::Shared::bytes(rows.shape);
+  auto* backward = &kernel_backward<Storage, kAlongMemory>;
+  if (const Status status = allow_shared_memory(backward, shared); !status.ok()) return status;
+  // No more blocks than run at a time: each takes rows until there are none left.
+  int resident = 0;
+  const Status counted = resident_blocks(backward, static_cast<int>(threads), shared, resident);
+  if (!counted.ok()) return counted;
+  const std::int64_t row_blocks = (rows.count + rows.shape.rows - 1) / rows.shape.rows;
+  const dim3 grid(static_cast<unsigned>(std::min<std::int64_t>(row_blocks, resident)),
+                  static_cast<unsigned>(std::max<std::int64_t>(tiles, 1)));
   if (tiles > 0) {
     const std::size_t bytes = backward_workspace(batch);
     if (const Status status = check_workspace(bytes, context); !status.ok()) return status;
@@ -68,8 +72,6 @@ Status launch(BackwardRows<Storage>& rows, const Rows& batch, const Context& con
     sum_tiles<<<grid, threads, shared, stream_of(context)>>>(rows);
     if (const Status status = launch_status(); !status.ok()) return status;
   }
-  auto* backward = &kernel_backward<Storage, kAlongMemory>;
-  if (const Status status = allow_shared_memory(backward, shared); !status.ok()) return status;
   backward<<<grid, threads, shared, stream_of(context)>>>(rows);
   if (const Status status = launch_status(); !status.ok()) return status;
   if (tiles > 0 && rows.lam_data != nullptr && rows.lam.size == 1) {

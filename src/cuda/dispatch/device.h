@@ -30,4 +30,15 @@ template <class Kernel>
                                             static_cast<int>(bytes)));
 }
 
+/// How many blocks of a kernel run at a time on the current device.
+template <class Kernel>
+[[nodiscard]] Status resident_blocks(Kernel* kernel, int threads, std::size_t shared,
+                                     int& blocks) noexcept {
+  int each = 0;
+  const Status status = device_status(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &each, reinterpret_cast<const void*>(kernel), threads, shared));
+  blocks = each * current_device().processors;
+  return status;
+}
+
 }  // namespace tautline::detail

@@ -13,10 +13,10 @@
 
 namespace tautline::detail {
 
-/// The grid of a forward kernel, and its scratch. A function of shapes and of the
-/// device alone, so that the query and the call agree.
+/// The grid of a forward kernel, and its scratch.
 struct ForwardGrid {
-  ForwardGrid(const Rows& rows, const ForwardShape& shape, std::size_t shared_bytes) noexcept;
+  /// `resident` blocks run at a time on the device.
+  ForwardGrid(const Rows& rows, const ForwardShape& shape, int resident) noexcept;
 
   int blocks;
   int careful_lanes;
@@ -28,13 +28,18 @@ template <class Kernel, class Storage>
 Status launch_forward(Kernel* kernel, const ForwardRows<Storage>& rows, bool edges,
                       const Forward1d& call, const Context& context) noexcept {
   const std::size_t shared = rows.shape.block_bytes(sizeof(ArithmeticOf<Storage>), edges);
-  const ForwardGrid grid(call.rows, rows.shape, shared);
-  if (const Status status = check_workspace(grid.workspace, context); !status.ok()) return status;
   if (const Status status = allow_shared_memory(kernel, shared); !status.ok()) return status;
+  // No more blocks than run at a time: each takes rows until there are none left.
+  int resident = 0;
+  const int threads = rows.shape.warps * kLanes;
+  const Status counted = resident_blocks(kernel, threads, shared, resident);
+  if (!counted.ok()) return counted;
+  const ForwardGrid grid(call.rows, rows.shape, resident);
+  if (const Status status = check_workspace(grid.workspace, context); !status.ok()) return status;
   const CarefulSlots slots = {static_cast<std::byte*>(context.workspace), grid.slot_bytes,
                               grid.careful_lanes};
-  kernel<<<static_cast<unsigned>(grid.blocks), static_cast<unsigned>(rows.shape.warps * kLanes),
-           shared, stream_of(context)>>>(rows, slots);
+  kernel<<<static_cast<unsigned>(grid.blocks), static_cast<unsigned>(threads), shared,
+           stream_of(context)>>>(rows, slots);
   return launch_status();
 }
 

@@ -41,8 +41,8 @@ struct ForwardShape {
 /// A block has no more warps than this.
 inline constexpr int kMostWarps = 8;
 /// Blocks of rows that are not split, and how many of them a multiprocessor shall hold.
-inline constexpr int kMostWholeRowWarps = 4;
-inline constexpr int kWholeRowBlocks = 6;
+inline constexpr int kMostWholeRowWarps = 2;
+inline constexpr int kWholeRowBlocks = 11;
 /// Rows that need care have so much scratch, or a slot a warp where that is more.
 inline constexpr std::size_t kMostCarefulScratch = std::size_t{64} << 20;
 /// Rows up to this long are one lane's each.
@@ -56,7 +56,7 @@ inline constexpr std::int32_t kLongestWarpRow = 8192;
   shape.n = n;
   if (n <= kLongestWholeRow) {
     shape.chunk = (n + kTile - 1) / kTile * kTile;
-    shape.warps = n <= 64 ? kMostWholeRowWarps : 2;
+    shape.warps = kMostWholeRowWarps;
     return shape;
   }
   shape.log_chunk = n <= kLanes * 128 ? 7 : 8;

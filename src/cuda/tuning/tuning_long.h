@@ -7,7 +7,7 @@
 namespace tautline::detail {
 
 /// A lane searches a chunk.
-inline constexpr std::int32_t kLongChunk = 256;
+inline constexpr std::int32_t kLongChunk = 128;
 /// Samples that it looks at, from the start of its chunk, for a place to begin.
 inline constexpr std::int32_t kLongLimit = 2048;
 inline constexpr int kLongThreads = 64;

@@ -1,9 +1,9 @@
 // The search for jumps by the lanes of a warp, each in its own part of a row. Knows
 // samples and edges only through a Source, segments only through a Sink.
 //
-// A Source has sample(i), lam(i) and load(i, last, samples) which reads a group of
-// samples from i on, NaN for those from `last` on, and gives their lams back. A Sink
-// has put(first, code, value) for the start of a segment.
+// A Source has sample(i), lam(i) and load(i, samples) which reads a group of samples from
+// i on, anything behind the piece (behind the row NaN, unless searches are pinned), and
+// gives their lams back. A Sink has put(first, code, value) for the start of a segment.
 //
 // The loops end by a vote of the warp: otherwise the compiler makes an inner loop of
 // the steps between two jumps, which all lanes leave together.
@@ -24,7 +24,8 @@ struct DeviceArithmetic;
 
 template <>
 struct DeviceArithmetic<float> {
-  float zero;  // that no compiler can know: see assign_if
+  float zero;  // see tighten
+  float one;
 
   static __device__ float reciprocal(float length) noexcept {
     float share;
@@ -34,11 +35,39 @@ struct DeviceArithmetic<float> {
   static __device__ float multiply_add(float a, float b, float c) noexcept {
     return __fmaf_rn(a, b, c);
   }
-  /// By an addition under a predicate: selects go through a pipe of half the width.
-  __device__ void assign_if(bool condition, float& target, float value) const noexcept {
-    asm("{.reg .pred p; setp.ne.u32 p, %2, 0; @p add.rn.f32 %0, %1, %3;}"
-        : "+f"(target)
-        : "f"(value), "r"(static_cast<unsigned>(condition)), "f"(zero));
+  /// In machine instructions: bounds move by additions and multiplications under a
+  /// predicate, as selects go through a pipe of half the width. `zero` and `one` are not
+  /// known to any compiler, which would see through it.
+  template <bool kMayHaveCrossed>
+  __device__ void tighten(Bounds<float>& b, float total, float behind, float floor_u,
+                          float ceiling_u, bool counts) const noexcept {
+    if constexpr (kMayHaveCrossed) {
+      asm volatile(
+          "{.reg .pred o, p, q; .reg .f32 s, m, f, c;\n"
+          "setp.ne.u32 o, %10, 0; setp.le.and.f32 o, %0, %1, o;\n"
+          "rcp.approx.ftz.f32 s, %6; mul.f32 m, %7, s;\n"
+          "fma.rn.f32 f, %8, s, m; fma.rn.f32 c, %9, s, m;\n"
+          "setp.ge.and.f32 p, f, %0, o; setp.le.and.f32 q, c, %1, o;\n"
+          "@p add.f32 %0, f, %11; @p add.f32 %2, %6, %11; @p add.f32 %4, %7, %11;\n"
+          "@q mul.f32 %1, c, %12; @q mul.f32 %3, %6, %12; @q mul.f32 %5, %7, %12;}"
+          : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length), "+f"(b.low_sum),
+            "+f"(b.high_sum)
+          : "f"(behind), "f"(total), "f"(floor_u), "f"(ceiling_u),
+            "r"(static_cast<unsigned>(counts)), "f"(zero), "f"(one));
+    } else {
+      asm volatile(
+          "{.reg .pred o, p, q; .reg .f32 s, m, f, c;\n"
+          "setp.ne.u32 o, %10, 0;\n"
+          "rcp.approx.ftz.f32 s, %6; mul.f32 m, %7, s;\n"
+          "fma.rn.f32 f, %8, s, m; fma.rn.f32 c, %9, s, m;\n"
+          "setp.ge.and.f32 p, f, %0, o; setp.le.and.f32 q, c, %1, o;\n"
+          "@p add.f32 %0, f, %11; @p add.f32 %2, %6, %11; @p add.f32 %4, %7, %11;\n"
+          "@q mul.f32 %1, c, %12; @q mul.f32 %3, %6, %12; @q mul.f32 %5, %7, %12;}"
+          : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length), "+f"(b.low_sum),
+            "+f"(b.high_sum)
+          : "f"(behind), "f"(total), "f"(floor_u), "f"(ceiling_u),
+            "r"(static_cast<unsigned>(counts)), "f"(zero), "f"(one));
+    }
   }
   /// a / length as IEEE 754 has it, for numbers far from the ends of the range.
   static __device__ float divide(float a, float length) noexcept {
@@ -56,6 +85,7 @@ struct DeviceArithmetic<float> {
 template <>
 struct DeviceArithmetic<double> {
   double zero;
+  double one;
 
   static __device__ double reciprocal(double length) noexcept {
     double share;
@@ -66,8 +96,22 @@ struct DeviceArithmetic<double> {
   static __device__ double multiply_add(double a, double b, double c) noexcept {
     return __fma_rn(a, b, c);
   }
-  __device__ void assign_if(bool condition, double& target, double value) const noexcept {
-    target = condition ? value : target;
+  template <bool kMayHaveCrossed>
+  __device__ void tighten(Bounds<double>& b, double total, double behind, double floor_u,
+                          double ceiling_u, bool counts) const noexcept {
+    const double share = reciprocal(behind);
+    const double mean = total * share;
+    const double floor = multiply_add(floor_u, share, mean);
+    const double ceiling = multiply_add(ceiling_u, share, mean);
+    const bool open = counts && (!kMayHaveCrossed || b.low <= b.high);
+    const bool raises = open && floor >= b.low;
+    const bool lowers = open && ceiling <= b.high;
+    b.low = raises ? floor : b.low;
+    b.low_length = raises ? behind : b.low_length;
+    b.low_sum = raises ? total : b.low_sum;
+    b.high = lowers ? ceiling : b.high;
+    b.high_length = lowers ? behind : b.high_length;
+    b.high_sum = lowers ? total : b.high_sum;
   }
   static __device__ double divide(double a, double length) noexcept { return a / length; }
   static __device__ std::int32_t to_int(double whole) noexcept {
@@ -92,7 +136,8 @@ template <class Search, class T, class Source, class OnCut>
 __device__ void for_each_cut(const Source& source, std::int32_t& first, std::int32_t last,
                              T u_first, T u_last, bool active, std::int32_t safe,
                              const OnCut& on_cut) noexcept {
-  const DeviceArithmetic<T> arithmetic = {source.lam(safe) * T(0)};
+  const T zero = source.lam(safe) * T(0);
+  const DeviceArithmetic<T> arithmetic = {zero, zero + T(1)};
   bool done = !active;
   if (done) first = safe;
   Search search;
@@ -100,10 +145,10 @@ __device__ void for_each_cut(const Source& source, std::int32_t& first, std::int
   std::int32_t next = first + 1;
   do {
     T samples[kGroup];
-    const auto lams = source.load(done ? safe : next, last, samples);
+    const auto lams = source.load(done ? safe : next, samples);
     const T sum_before = search.sum;
     const T rest_before = search.rest;
-    search.take(samples, lams, arithmetic);
+    search.take(samples, lams, static_cast<T>(last - first), arithmetic);
     next += kGroup;
     if (!done && (search.crossed() || next >= last)) {
       SegmentCut<T> cut = search.cut();
