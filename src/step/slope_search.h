@@ -54,12 +54,22 @@ struct Bounds {
   T high_sum;
 };
 
-/// The plain way to take one more sample into account: `total` is the sum of `behind`
-/// samples, floor_u and ceiling_u are u_start - lam and u_start + lam.
+/// What a search computes with, in plain words.
 template <class T>
 struct PlainArithmetic {
-  static constexpr T reciprocal(T length) noexcept { return 1 / length; }
+  T zero;  // 0 and 1, which a device's arithmetic needs as numbers that no compiler knows
+  T one;
 
+  static constexpr T reciprocal(T length) noexcept { return 1 / length; }
+  static constexpr T divide(T a, T length) noexcept { return a / length; }
+  static constexpr std::int32_t to_int(T whole) noexcept {
+    return static_cast<std::int32_t>(whole);
+  }
+  /// Whether a condition holds for any of the lanes that go together.
+  static constexpr bool any_lane(bool condition) noexcept { return condition; }
+
+  /// Takes one more sample into account: `total` is the sum of `behind` samples, floor_u and
+  /// ceiling_u are u_start - lam and u_start + lam.
   template <bool kMayHaveCrossed>
   constexpr void tighten(Bounds<T>& bounds, T total, T behind, T floor_u, T ceiling_u,
                          bool counts) const noexcept {
@@ -87,6 +97,7 @@ struct PlainArithmetic {
 /// bounds.
 template <class T, class Arithmetic, bool kCarriesRest, bool kPinned>
 struct SlopeSearch {
+  using ArithmeticType = Arithmetic;
   static constexpr bool kCarries = kCarriesRest;
 
   T u_start;

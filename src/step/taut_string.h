@@ -72,8 +72,7 @@ template <class T, class TubeType>
 template <class T, class TubeType, int kSide, class Points>
 class Chain {
  public:
-  constexpr Chain(const TubeType& tube, Points points) noexcept
-      : tube_(tube), points_(points) {}
+  constexpr Chain(const TubeType& tube, Points points) noexcept : tube_(tube), points_(points) {}
 
   [[nodiscard]] constexpr bool single() const noexcept { return end_ - begin_ == 1; }
   [[nodiscard]] constexpr TubePoint<T> front() const noexcept { return at(points_[begin_]); }
@@ -117,8 +116,8 @@ class Chain {
 
 /// Pulls the string and calls border(k, code) for every element k > 0 that
 /// starts a segment, in order. `lower` and `upper` are scratch of `length`
-/// elements each, pointers or like them. Ties (a string that touches the tube without bending) make no
-/// border. Returns the number of chain pushes and pops.
+/// elements each, pointers or like them. Ties (a string that touches the tube without bending) make
+/// no border. Returns the number of chain pushes and pops.
 template <class T, class TubeType, class Points, class Border>
 constexpr std::int64_t pull_taut_string(const TubeType& tube, Points lower_points,
                                         Points upper_points, Border&& border) noexcept {

@@ -114,8 +114,8 @@ class AgentBackward {
       first_mean = sum.mean(static_cast<T>(word_ * kWordElements + first_close - open.place));
     }
     const T last_mean = is_last_word_ ? mean_of_last(starts, tail, open, tile) : T(0);
-    T current = mean_behind_word(closes != 0 ? first_mean : last_mean,
-                                 closes != 0 || is_last_word_);
+    T current =
+        mean_behind_word(closes != 0 ? first_mean : last_mean, closes != 0 || is_last_word_);
     if (is_last_word_) current = last_mean;
 
     // Backwards, each element takes the mean of its segment. A segment of one element is
@@ -212,8 +212,8 @@ class AgentBackward {
     tile_first_ = tile * kTileWords;
     word_ = tile_first_ + word_in_tile_;
     const std::int32_t words = (call_.n + kWordElements - 1) / kWordElements;
-    active_ = slot_ < shape_.rows && word_in_tile_ < shape_.words && row_ < call_.count &&
-              word_ < words;
+    active_ =
+        slot_ < shape_.rows && word_in_tile_ < shape_.words && row_ < call_.count && word_ < words;
     is_last_word_ = active_ && (word_in_tile_ == shape_.words - 1 || word_ == words - 1);
     row_words_ = words;
   }
@@ -266,9 +266,8 @@ class AgentBackward {
     const std::int32_t first = word_ * kWordElements;
 #pragma unroll
     for (int i = 0; i < kWordElements; ++i) {
-      values_[i] = active_ && first + i < call_.n
-                       ? widen<T>(from[(first + i) * call_.grad_y.stride])
-                       : T(0);
+      values_[i] =
+          active_ && first + i < call_.n ? widen<T>(from[(first + i) * call_.grad_y.stride]) : T(0);
     }
   }
 
@@ -399,7 +398,8 @@ class AgentBackward {
   [[nodiscard]] __device__ std::uint32_t first_start_word() const noexcept {
     for (int g = 0; g < shape_.groups(); ++g) {
       const std::uint32_t mask = shared_.starts[mask_at(g)];
-      if (mask != 0) return static_cast<std::uint32_t>(g * kGroupWords + __ffs(static_cast<int>(mask)) - 1);
+      if (mask != 0)
+        return static_cast<std::uint32_t>(g * kGroupWords + __ffs(static_cast<int>(mask)) - 1);
     }
     return kNone;
   }

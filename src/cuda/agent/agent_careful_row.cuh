@@ -135,8 +135,7 @@ class AgentCarefulRow {
     value = respect_jump(value, value_, jump_sign(code_));
     for (std::int32_t i = first_; i < last; ++i) {
       const double smooth = value / scale_;
-      y_[i * call_.y.stride] =
-          narrow<Storage>(call_.sharp ? mirror(sample(i), smooth) : smooth);
+      y_[i * call_.y.stride] = narrow<Storage>(call_.sharp ? mirror(sample(i), smooth) : smooth);
     }
     mark(first_, code_);
     value_ = value;
@@ -168,8 +167,10 @@ class AgentCarefulRow {
       const double value = sample(i);
       const Storage bits = x_[i * call_.x.stride];
       y_[i * call_.y.stride] = bits;
-      mark(i, i == 0 ? Code::plain
-                     : value > previous ? Code::up : value < previous ? Code::down : Code::plain);
+      mark(i, i == 0             ? Code::plain
+              : value > previous ? Code::up
+              : value < previous ? Code::down
+                                 : Code::plain);
       previous = value;
     }
     finish_codes();

@@ -17,8 +17,8 @@
 #include <limits>
 
 #include "cuda/tuning/tuning_forward.h"
-#include "cuda/warp/forward_rows.cuh"
 #include "cuda/warp/copy_async.cuh"
+#include "cuda/warp/forward_rows.cuh"
 #include "cuda/warp/search.cuh"
 #include "step/segment.h"
 
@@ -122,13 +122,14 @@ class AgentForward {
     return (i & (shape_.chunk - 1)) * kLanes + first_lane_ + (i >> shape_.log_chunk);
   }
   __device__ void mark(std::int32_t i, Code code) const noexcept {
-    const int word = kSplit ? ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ +
-                                  (i >> shape_.log_chunk)
-                            : (i >> 4) * kLanes + lane_;
+    const int word =
+        kSplit ? ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk)
+               : (i >> 4) * kLanes + lane_;
     atomicOr(codes_ + word, static_cast<std::uint32_t>(code) << (2 * (i & 15)));
   }
   __device__ void unmark(std::int32_t i) const noexcept {
-    const int word = ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk);
+    const int word =
+        ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk);
     atomicAnd(codes_ + word, ~(3U << (2 * (i & 15))));
   }
   __device__ void clear_codes() const noexcept {
@@ -182,7 +183,8 @@ class AgentForward {
       }
       if constexpr (kEdges) {
         const int edges = min(chunk_size_, max(shape_.n - 1 - chunk_first_, 0));
-        const bool same_type = call_.lam_dtype == (sizeof(T) == 4 ? DType::float32 : DType::float64);
+        const bool same_type =
+            call_.lam_dtype == (sizeof(T) == 4 ? DType::float32 : DType::float64);
         const auto* lams = static_cast<const T*>(call_.lam_data);
         stage_elements(edge_offset, call_.lam.stride, edges, lam_, [&](std::int64_t at, T* to) {
           if (same_type) {
@@ -308,9 +310,9 @@ class AgentForward {
       const std::int64_t edges = kEdges ? call_.lam.offset(row) : 0;
 #pragma unroll 8
       for (int k = start; k < shape_.n; k += step) {
-        const int at = (kSplit ? (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk)
-                               : k * kLanes) +
-                       lane;
+        const int at =
+            (kSplit ? (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) : k * kLanes) +
+            lane;
         if constexpr (std::is_same_v<Storage, T>) {
           copy_async<sizeof(T)>(to + at, from + k * call_.x.stride);
         } else {
@@ -332,7 +334,8 @@ class AgentForward {
   [[nodiscard]] __device__ unsigned row_lanes() const noexcept {
     const unsigned lanes = kSplit && shape_.lanes_per_row < kLanes
                                ? (1U << shape_.lanes_per_row) - 1
-                               : kSplit ? kWarp : 1U;
+                           : kSplit ? kWarp
+                                    : 1U;
     return lanes << first_lane_;
   }
   template <class Combine>
@@ -341,7 +344,8 @@ class AgentForward {
     T result = value;
     for (int d = 1; d < shape_.lanes_per_row; ++d) {
       const int other = lane_in_row_ + d;
-      const int from = first_lane_ + (other < shape_.lanes_per_row ? other : other - shape_.lanes_per_row);
+      const int from =
+          first_lane_ + (other < shape_.lanes_per_row ? other : other - shape_.lanes_per_row);
       result = combine(result, __shfl_sync(kWarp, value, min(from, kLanes - 1)));
     }
     return result;
@@ -456,7 +460,9 @@ class AgentForward {
     }
   };
 
-  [[nodiscard]] __device__ std::int32_t safe() const noexcept { return kSplit ? chunk_first_ : 0; }
+  [[nodiscard]] __device__ std::int32_t safe() const noexcept {
+    return kSplit ? chunk_first_ : 0;
+  }
 
   [[nodiscard]] __device__ Piece whole_row() const noexcept {
     return {0, shape_.n, Code::plain, Code::continues, kind_ == RowKind::searched};
@@ -514,7 +520,8 @@ class AgentForward {
   }
 
   __device__ void store_codes() const noexcept {
-    if (call_.partition == nullptr || kind_ == RowKind::missing || kind_ == RowKind::careful) return;
+    if (call_.partition == nullptr || kind_ == RowKind::missing || kind_ == RowKind::careful)
+      return;
     const int row_words = (shape_.n + 15) / 16;
     std::uint32_t* to = call_.partition + row_ * row_words + chunk_first_ / 16;
     const int words = (chunk_size_ + 15) / 16;
@@ -646,7 +653,8 @@ class AgentForward {
         Packed packed;
 #pragma unroll
         for (int j = 0; j < kPerVector; ++j) {
-          const T value = kSharp ? mirror(widen<T>(samples[t + j]), values.item[j]) : values.item[j];
+          const T value =
+              kSharp ? mirror(widen<T>(samples[t + j]), values.item[j]) : values.item[j];
           packed.item[j] = narrow<Storage>(value);
         }
         *reinterpret_cast<Packed*>(to + t) = packed;
@@ -662,9 +670,9 @@ class AgentForward {
       if (is_careful(warp, lane)) return;
 #pragma unroll 8
       for (int k = start; k < shape_.n; k += step) {
-        const int at = (kSplit ? (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk)
-                               : k * kLanes) +
-                       lane;
+        const int at =
+            (kSplit ? (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) : k * kLanes) +
+            lane;
         call_.y.data[y_offset + k * call_.y.stride] =
             finished(from[at], x_offset + k * call_.x.stride);
       }

@@ -36,15 +36,18 @@ class AgentLongRow {
     if (has_chunk_) {
       std::uint32_t* codes = call_.codes_of(row_);
       const std::int32_t words = (n + 15) / 16;
-      for (std::int32_t w = first / 16; w < min((first + kLongChunk) / 16, words); ++w) codes[w] = 0;
+      for (std::int32_t w = first / 16; w < min((first + kLongChunk) / 16, words); ++w)
+        codes[w] = 0;
       if (chunk_ == 0) call_.kinds[row_] = LongRowKind::searched;
     }
-    const CommonJump jump =
-        find_common_jump<Search, double>(*this, first, min(first + kLongLimit, n), n,
-                                         has_chunk_ && chunk_ > 0 && (kEdges || row_lam_ > 0), first);
+    const CommonJump jump = find_common_jump<Search, double>(
+        *this, first, min(first + kLongLimit, n), n,
+        has_chunk_ && chunk_ > 0 && (kEdges || row_lam_ > 0), first);
     if (!has_chunk_) return;
     call_.starts[row_ * call_.chunks + chunk_] =
-        chunk_ == 0 ? 0 : jump.found ? 2 * jump.first + (jump.code == Code::up ? 1 : 0) : -1;
+        chunk_ == 0  ? 0
+        : jump.found ? 2 * jump.first + (jump.code == Code::up ? 1 : 0)
+                     : -1;
   }
 
   /// Searches the lane's piece.
@@ -63,7 +66,8 @@ class AgentLongRow {
   }
   [[nodiscard]] __device__ double lam(std::int32_t e) const noexcept {
     if constexpr (!kEdges) return row_lam_;
-    return e + 1 < call_.rows.shape.n ? bounded(lam_at(lam_offset_ + e * call_.rows.lam.stride)) : 0;
+    return e + 1 < call_.rows.shape.n ? bounded(lam_at(lam_offset_ + e * call_.rows.lam.stride))
+                                      : 0;
   }
   struct Lams {
     static constexpr bool kUniform = !kEdges;
@@ -88,8 +92,8 @@ class AgentLongRow {
     has_odd_value_ = has_odd_value_ || shifted - shifted != 0;
     using T = typename LongRows<Storage>::T;
     call_.values[row_ * call_.rows.shape.n + first] = static_cast<T>(shifted);
-    atomicOr(call_.codes_of(row_) + first / 16,
-             static_cast<std::uint32_t>(code) << (2 * (first % 16)));
+    atomicOr(call_.codes_of(row_) + first / 16, static_cast<std::uint32_t>(code)
+                                                    << (2 * (first % 16)));
   }
 
  private:

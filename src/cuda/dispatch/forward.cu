@@ -43,7 +43,8 @@ std::size_t forward_workspace(const Rows& rows) noexcept {
     const ForwardShape shape = forward_shape(rows.n, along);
     const ForwardGrid grid(rows, shape,
                            most_resident(shape, shape.block_bytes(sizeof(float), false)));
-    const auto warps = static_cast<std::size_t>(grid.blocks) * static_cast<std::size_t>(shape.warps);
+    const auto warps =
+        static_cast<std::size_t>(grid.blocks) * static_cast<std::size_t>(shape.warps);
     const std::size_t by_rows = (static_cast<std::size_t>(rows.count) + warps) * grid.slot_bytes;
     const std::size_t by_memory = std::max(kMostCarefulScratch, warps * grid.slot_bytes);
     bytes = std::max(bytes, std::min(by_rows, by_memory));

@@ -7,7 +7,8 @@
 namespace tautline::detail {
 
 template <class Storage, bool kAlongMemory>
-__global__ void __launch_bounds__(most_backward_threads(sizeof(ArithmeticOf<Storage>), kAlongMemory))
+__global__ void __launch_bounds__(most_backward_threads(sizeof(ArithmeticOf<Storage>),
+                                                        kAlongMemory))
     kernel_backward(const __grid_constant__ BackwardRows<Storage> call) {
   extern __shared__ __align__(128) char shared[];
   AgentBackward<Storage, kAlongMemory> agent(call, shared);
@@ -20,7 +21,8 @@ __global__ void __launch_bounds__(most_backward_threads(sizeof(ArithmeticOf<Stor
 }
 
 template <class Storage, bool kAlongMemory>
-__global__ void __launch_bounds__(most_backward_threads(sizeof(ArithmeticOf<Storage>), kAlongMemory))
+__global__ void __launch_bounds__(most_backward_threads(sizeof(ArithmeticOf<Storage>),
+                                                        kAlongMemory))
     kernel_sum_tiles(const __grid_constant__ BackwardRows<Storage> call) {
   extern __shared__ __align__(128) char shared[];
   AgentBackward<Storage, kAlongMemory> agent(call, shared);

@@ -68,7 +68,7 @@ class CarefulRows {
 };
 
 template <class Storage, bool kEdges, bool kSplit, bool kAlongMemory>
-__global__ void __launch_bounds__(kSplit ? kLanes * kMostWarps : kLanes * kMostWholeRowWarps,
+__global__ void __launch_bounds__(kSplit ? kLanes* kMostWarps : kLanes* kMostWholeRowWarps,
                                   kSplit ? 1 : kWholeRowBlocks)
     kernel_forward(const __grid_constant__ ForwardRows<Storage> rows,
                    const __grid_constant__ CarefulSlots slots) {

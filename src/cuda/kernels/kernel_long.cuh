@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(kFillThreads)
     } else if (blockIdx.y == 0 && threadIdx.x == 0 && blockIdx.x < call.careful_slots) {
       const std::int32_t n = call.rows.shape.n;
       const CarefulScratch scratch(
-          call.careful_block + static_cast<std::size_t>(blockIdx.x) * CarefulScratch::bytes(n), n, 0,
-          1);
+          call.careful_block + static_cast<std::size_t>(blockIdx.x) * CarefulScratch::bytes(n), n,
+          0, 1);
       AgentCarefulRow<Storage>(call.rows, scratch, row).solve();
     }
     __syncthreads();

@@ -42,7 +42,7 @@ struct ForwardShape {
 inline constexpr int kMostWarps = 8;
 /// Blocks of rows that are not split, and how many of them a multiprocessor shall hold.
 inline constexpr int kMostWholeRowWarps = 2;
-inline constexpr int kWholeRowBlocks = 11;
+inline constexpr int kWholeRowBlocks = 10;
 /// Rows that need care have so much scratch, or a slot a warp where that is more.
 inline constexpr std::size_t kMostCarefulScratch = std::size_t{64} << 20;
 /// Rows up to this long are one lane's each.

@@ -23,8 +23,8 @@ struct ForwardRows {
   DType lam_dtype;
   double lam_number;
   PlacedRows<const void* const> lam;  // offsets only
-  const void* lam_data;         // null: lam_number
-  std::uint32_t* partition;     // null: not wanted
+  const void* lam_data;               // null: lam_number
+  std::uint32_t* partition;           // null: not wanted
 };
 
 template <class T>

@@ -16,12 +16,12 @@ struct LongRows {
   using T = ArithmeticOf<Storage>;
 
   ForwardRows<Storage> rows;
-  std::int32_t chunks;        // of a row
-  LongRowKind* kinds;         // a row
-  std::int32_t* starts;       // a chunk: where its lane begins, doubled, and 1 for a jump up; -1: not
-  std::uint32_t* codes;       // the partition, or what stands for it
-  T* values;                  // an element, only at the starts of segments
-  std::byte* careful_block;   // slots for rows that need care, side by side
+  std::int32_t chunks;   // of a row
+  LongRowKind* kinds;    // a row
+  std::int32_t* starts;  // a chunk: where its lane begins, doubled, and 1 for a jump up; -1: not
+  std::uint32_t* codes;  // the partition, or what stands for it
+  T* values;             // an element, only at the starts of segments
+  std::byte* careful_block;  // slots for rows that need care, side by side
   std::int64_t careful_slots;
 
   [[nodiscard]] __device__ std::uint32_t* codes_of(std::int64_t row) const noexcept {
