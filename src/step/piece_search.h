@@ -85,7 +85,9 @@ template <class Search, class T, class Source>
   Code other_code = Code::up;
   bool found = false;
   const T u_first = active ? source.lam(start - 1) : T(0);
-  for_each_cut<Search, T>(source, first, n, u_first, T(0), active, safe,
+  // No search looks further than this; one that would is given up.
+  const std::int32_t last = n - limit < limit - start ? n : limit + (limit - start);
+  for_each_cut<Search, T>(source, first, last, u_first, T(0), active, safe,
                           [&](Search& search, const SegmentCut<T>& cut, std::int32_t /*next*/) {
                             if (cut.jump == Code::continues) return true;
                             first += Arithmetic::to_int(cut.length);

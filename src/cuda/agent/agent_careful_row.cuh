@@ -70,9 +70,16 @@ class AgentCarefulRow {
       finite = finite && value - value == 0;
       size = fmax(size, fabs(value));
     }
-    double largest_lam = 0;
-    for (std::int32_t e = 0; e + 1 < n_; ++e) largest_lam = fmax(largest_lam, lam(e));
-    if (largest_lam == 0 && n_ > 1) return copy();
+    // Also of a row without edges: lam 0 copies it. A negative lam may be too small for the
+    // search's type to tell.
+    double largest_lam = lam(0);
+    bool is_allowed = largest_lam >= 0;
+    for (std::int32_t e = 1; e + 1 < n_; ++e) {
+      is_allowed = is_allowed && lam(e) >= 0;
+      largest_lam = fmax(largest_lam, lam(e));
+    }
+    if (!is_allowed) return fill_nan();
+    if (largest_lam == 0) return copy();
     if (!finite) return fill_nan();
     scale_ = choose_scale(size);
 

@@ -91,6 +91,8 @@ class AgentForward {
   static constexpr int kPerVector = 16 / sizeof(T);  // samples of 16 bytes of shared memory
   static constexpr int kVectors = kTile / kPerVector;
   static constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+  /// In place of an offset, which may be negative: there is nothing to write.
+  static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::min();
   /// Sizes within these leave room for the sums of any row.
   static constexpr T kLargestSize = sizeof(T) == 4 ? T(0x1p90) : T(0x1p900);
 
@@ -525,7 +527,7 @@ class AgentForward {
     const int row_words = (shape_.n + 15) / 16;
     std::uint32_t* to = call_.partition + row_ * row_words + chunk_first_ / 16;
     const int words = (chunk_size_ + 15) / 16;
-    if (row_words % 4 == 0 && words % 4 == 0) {
+    if (call_.whole_words && words % 4 == 0) {
       for (int w = 0; w < words; w += 4) {
         reinterpret_cast<uint4*>(to)[w / 4] =
             make_uint4(word(w), word(w + 1), word(w + 2), word(w + 3));
@@ -585,7 +587,7 @@ class AgentForward {
   __device__ void store_along(T current) noexcept {
     const bool is_nan = kind_ == RowKind::nan;
     const std::int64_t y_offset = kind_ == RowKind::missing || kind_ == RowKind::careful
-                                      ? -1
+                                      ? kNothing
                                       : call_.y.offset(row_) + chunk_first_;
     for (int t = 0; t < shape_.chunk; t += kTile) {
       T* tile = x_ + t * kLanes;
@@ -622,7 +624,7 @@ class AgentForward {
       const std::int64_t offset = __shfl_sync(kWarp, y_offset, row);
       const std::int64_t x_offset = __shfl_sync(kWarp, offset_, row);
       const int size = __shfl_sync(kWarp, chunk_size_, row);
-      if (offset < 0) continue;
+      if (offset == kNothing) continue;
       for (int k = lane_; k < size; k += kLanes) {
         const int in_tile = k % kTile;
         const T value = x_[k / kTile * kTile * kLanes +
@@ -644,7 +646,7 @@ class AgentForward {
       const std::int64_t offset = __shfl_sync(kWarp, y_offset, row);
       const std::int64_t x_offset = kSharp ? __shfl_sync(kWarp, offset_, row) : 0;
       const int size = __shfl_sync(kWarp, chunk_size_, row) - vector * kPerVector;
-      if (offset < 0) continue;
+      if (offset == kNothing) continue;
       const Vector* from = reinterpret_cast<const Vector*>(x_) + swizzled(row, vector);
       Storage* to = call_.y.data + offset + vector * kPerVector;
       const Storage* samples = call_.x.data + x_offset + vector * kPerVector;

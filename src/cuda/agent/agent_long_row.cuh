@@ -55,8 +55,9 @@ class AgentLongRow {
     const Piece piece = find_piece();
     const bool gave_up = search_piece<Search, double>(*this, piece, chunk_ * kLongChunk, *this);
     if (!has_chunk_) return;
-    if (gave_up || has_extreme_lam_) call_.tell(row_, LongRowKind::careful);
-    if (has_odd_value_ || !is_allowed_lam()) call_.tell(row_, LongRowKind::nan);
+    // A value may be odd because a sample is, or because samples are too large: care tells.
+    if (gave_up || has_extreme_lam_ || has_odd_value_) call_.tell(row_, LongRowKind::careful);
+    if (!is_allowed_lam()) call_.tell(row_, LongRowKind::nan);
   }
 
   // --- Source ---

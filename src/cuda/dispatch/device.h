@@ -10,8 +10,9 @@
 namespace tautline::detail {
 
 struct DeviceSize {
-  int processors;             // streaming multiprocessors
-  std::size_t shared_memory;  // bytes of each of them
+  int processors;                   // streaming multiprocessors
+  std::size_t shared_memory;        // bytes of each of them
+  std::size_t block_shared_memory;  // the most that a block can have
 };
 
 /// Of the current device; where there is none, of an H200, so that sizes can be asked
@@ -25,9 +26,10 @@ template <class Kernel>
 [[nodiscard]] Status allow_shared_memory(Kernel* kernel, std::size_t bytes) noexcept {
   constexpr std::size_t kAlwaysAllowed = std::size_t{48} << 10;
   if (bytes <= kAlwaysAllowed) return {};
-  return device_status(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(bytes)));
+  // Always the same number: another thread may be between this and its launch.
+  return device_status(cudaFuncSetAttribute(
+      reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+      static_cast<int>(current_device().block_shared_memory)));
 }
 
 /// How many blocks of a kernel run at a time on the current device.

@@ -40,7 +40,9 @@ std::size_t forward_workspace(const Rows& rows) noexcept {
   // for where it comes from the other limits.
   std::size_t bytes = 0;
   for (const bool along : {true, false}) {
-    const ForwardShape shape = forward_shape(rows.n, along);
+    const ForwardShape shape =
+        forward_shape(rows.n, along, sizeof(float), false, current_device().block_shared_memory);
+    if (shape.warps == 0) continue;
     const ForwardGrid grid(rows, shape,
                            most_resident(shape, shape.block_bytes(sizeof(float), false)));
     const auto warps =

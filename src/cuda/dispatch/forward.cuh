@@ -7,6 +7,7 @@
 #include "cuda/dispatch/forward.h"
 #include "cuda/dispatch/launch.h"
 #include "cuda/dispatch/lay_out.cuh"
+#include "cuda/dispatch/rows.h"
 #include "cuda/dispatch/workspace.h"
 #include "cuda/kernels/kernel_forward.cuh"
 #include "cuda/tuning/tuning_forward.h"
@@ -48,7 +49,9 @@ Status forward_in(const Forward1d& call, const Context& context) noexcept {
   const bool edges = call.lam.array.given && call.lam.array.size > 1;
   const bool along = is_along_memory(call);
   ForwardRows<Storage> rows = lay_out_forward<Storage>(call);
-  rows.shape = forward_shape(call.rows.n, along);
+  rows.shape = forward_shape(call.rows.n, along, sizeof(ArithmeticOf<Storage>), edges,
+                             current_device().block_shared_memory);
+  if (rows.shape.warps == 0) return rows_forward(call, context);  // a small device
   const auto launch = [&]<bool kEdges, bool kSplit, bool kAlong>() {
     return launch_forward(&kernel_forward<Storage, kEdges, kSplit, kAlong>, rows, kEdges, call,
                           context);

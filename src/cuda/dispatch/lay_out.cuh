@@ -29,6 +29,8 @@ template <class Storage>
     rows.lam_dtype = call.lam.array.dtype;
   }
   rows.partition = call.partition;
+  rows.whole_words = partition_words(call.rows.n) % 4 == 0 &&
+                     reinterpret_cast<std::uintptr_t>(call.partition) % 16 == 0;
   return rows;
 }
 

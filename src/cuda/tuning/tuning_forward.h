@@ -50,21 +50,28 @@ inline constexpr std::int32_t kLongestWholeRow = 128;
 /// The longest row that a warp holds.
 inline constexpr std::int32_t kLongestWarpRow = 8192;
 
-[[nodiscard]] inline ForwardShape forward_shape(std::int32_t n, bool rows_along_memory) noexcept {
+/// `block_bytes` of shared memory is what a block can have. Where not even one warp fits,
+/// the shape has no warps.
+[[nodiscard]] inline ForwardShape forward_shape(std::int32_t n, bool rows_along_memory,
+                                                std::size_t item, bool edges,
+                                                std::size_t block_bytes) noexcept {
   constexpr int kTile = 32;
   ForwardShape shape;
   shape.n = n;
+  int wanted = kMostWholeRowWarps;
   if (n <= kLongestWholeRow) {
     shape.chunk = (n + kTile - 1) / kTile * kTile;
-    shape.warps = kMostWholeRowWarps;
-    return shape;
+  } else {
+    shape.log_chunk = n <= kLanes * 128 ? 7 : 8;
+    shape.chunk = 1 << shape.log_chunk;
+    shape.lanes_per_row = (n + shape.chunk - 1) / shape.chunk;
+    shape.rows_per_warp = kLanes / shape.lanes_per_row;
+    // Across memory, blocks have eight neighbouring rows: a sector of 32 bytes.
+    wanted = rows_along_memory ? 1 : std::clamp(8 / shape.rows_per_warp, 1, kMostWarps);
   }
-  shape.log_chunk = n <= kLanes * 128 ? 7 : 8;
-  shape.chunk = 1 << shape.log_chunk;
-  shape.lanes_per_row = (n + shape.chunk - 1) / shape.chunk;
-  shape.rows_per_warp = kLanes / shape.lanes_per_row;
-  // Across memory, blocks have eight neighbouring rows: a sector of 32 bytes.
-  shape.warps = rows_along_memory ? 1 : std::clamp(8 / shape.rows_per_warp, 1, 8);
+  shape.warps = 1;
+  const auto fitting = static_cast<int>(block_bytes / shape.block_bytes(item, edges));
+  shape.warps = std::min(wanted, fitting);
   return shape;
 }
 

@@ -9,9 +9,10 @@ __device__ void copy_async(T* to, const void* from) noexcept {
 #if __CUDA_ARCH__ >= 800
   const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
   if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(kBytes));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from), "n"(kBytes)
+                 : "memory");
   }
 #else
   *to = *static_cast<const T*>(from);

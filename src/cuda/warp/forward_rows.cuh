@@ -19,6 +19,7 @@ struct ForwardRows {
   PlacedRows<const Storage> x;
   PlacedRows<Storage> y;
   bool whole_vectors;  // 16 bytes of arithmetic at a time, in x and in y
+  bool whole_words;    // 16 bytes of codes at a time
   bool sharp;
   DType lam_dtype;
   double lam_number;
