@@ -89,7 +89,9 @@ template <class Search, class T, class Source>
   const std::int32_t last = n - limit < limit - start ? n : limit + (limit - start);
   for_each_cut<Search, T>(source, first, last, u_first, T(0), active, safe,
                           [&](Search& search, const SegmentCut<T>& cut, std::int32_t /*next*/) {
-                            if (cut.jump == Code::continues) return true;
+                            // Where its samples end a search knows nothing, unless the row does.
+                            const bool knows = search.crossed() || last == n;
+                            if (!knows || cut.jump == Code::continues) return true;
                             first += Arithmetic::to_int(cut.length);
                             code = cut.jump;
                             found = first == other && code == other_code;

@@ -70,14 +70,16 @@ Found<T> search_row(const Row1d<T>& row, std::int32_t n) {
   return found;
 }
 
-/// The same in pieces that begin where two searches meet, a chunk apart.
+/// The same in pieces that begin where two searches meet, a chunk apart; they look for that
+/// over `reach` samples.
 template <class T>
-Found<T> search_pieces(const Row1d<T>& row, std::int32_t n, std::int32_t chunk, int& pieces) {
+Found<T> search_pieces(const Row1d<T>& row, std::int32_t n, std::int32_t chunk, std::int32_t reach,
+                       int& pieces) {
   Found<T> found(static_cast<std::size_t>(n));
   std::vector<detail::CommonJump> starts = {{true, 0, Code::plain}};
   for (std::int32_t at = chunk; at < n; at += chunk) {
-    const auto jump = detail::find_common_jump<Search<T, true>, T>(
-        row, at, std::min(at + 8 * chunk, n), n, true, at);
+    const auto jump =
+        detail::find_common_jump<Search<T, true>, T>(row, at, std::min(at + reach, n), n, true, at);
     if (jump.found) starts.push_back(jump);
   }
   std::sort(starts.begin(), starts.end(),
@@ -148,13 +150,15 @@ TYPED_TEST(PieceSearch, FindsTheSameInPieces) {
     for (double& value : lam) value = 0.05 + static_cast<double>(trial % 20) / 10;
     const Row1d<TypeParam> row(x, lam);
     const auto whole = search_row(row, n);
-    const auto in_pieces = search_pieces(row, n, 32, pieces);
     ASSERT_FALSE(whole.gave_up);
-    ASSERT_EQ(whole.codes, in_pieces.codes) << "trial " << trial;
-    // Both are 0 where no segment starts.
-    ASSERT_EQ(whole.values, in_pieces.values) << "trial " << trial;
+    for (const std::int32_t reach : {16, 64, 256}) {
+      const auto in_pieces = search_pieces(row, n, 32, reach, pieces);
+      ASSERT_EQ(whole.codes, in_pieces.codes) << "trial " << trial << ", reach " << reach;
+      // Both are 0 where no segment starts.
+      ASSERT_EQ(whole.values, in_pieces.values) << "trial " << trial << ", reach " << reach;
+    }
   }
-  EXPECT_GT(pieces, 500);
+  EXPECT_GT(pieces, 1500);
 }
 
 TYPED_TEST(PieceSearch, GivesUpOnARampRatherThanReadItAgainAndAgain) {
