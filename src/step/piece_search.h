@@ -2,9 +2,11 @@
 // together, on the host there is one. Knows samples and edges only through a Source,
 // segments only through a Sink.
 //
-// A Source has sample(i), lam(i) and load(i, samples) which reads a group of samples from
-// i on, anything behind the piece (behind the row NaN, unless searches are pinned), and
-// gives their lams back. A Sink has put(first, code, value) for the start of a segment.
+// A Source has sample(i), lam(i), prepare(first, next, last), which is called by all lanes
+// before samples from `next` on are read, and load(i, last, samples), which reads a group of
+// samples from i on, NaN from `last` on, and gives their lams back; and zero(), a 0 that no
+// compiler knows of. A Sink has put(first, down, value) for the start of a segment behind a jump,
+// or at the start of the row, where `down` means nothing.
 //
 // The loops end by a vote of the lanes: otherwise a device's compiler makes an inner loop
 // of the steps between two jumps, which all lanes leave together.
@@ -26,43 +28,40 @@ struct Piece {
   bool active;
 };
 
-/// Searches samples first .. last - 1, group by group; on_cut(search, cut, next) is
-/// called where a segment ends, with the sample behind all that were read, and says
-/// whether the lane is done. It may move `first` and the search on. Lanes that have
-/// nothing to search wait at sample `safe`.
+/// Searches samples first .. last - 1, group by group; on_cut(search, cut, groups) is
+/// called where a segment ends, with the number of groups read so far. It moves `first` and
+/// the search on and gives `last` back, or 0 when the lane is done.
 template <class Search, class T, class Source, class OnCut>
 constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int32_t last, T u_first,
-                            T u_last, bool active, std::int32_t safe,
-                            const OnCut& on_cut) noexcept {
+                            T u_last, bool active, const OnCut& on_cut) noexcept {
   using Arithmetic = typename Search::ArithmeticType;
-  const T zero = source.lam(safe) * T(0);
+  const T zero = source.zero();
   const Arithmetic arithmetic = {zero, zero + T(1)};
-  bool done = !active;
-  if (done) first = safe;
+  if (!active) first = last = 0;  // a lane whose piece ends at 0 is done
   Search search;
-  search.begin(source.sample(first), u_first, source.lam(first));
+  search.begin(active ? source.sample(first) : T(0), u_first, active ? source.lam(first) : T(0));
   std::int32_t next = first + 1;
+  std::int32_t groups = 0;
   do {
     T samples[kGroup];
-    const auto lams = source.load(done ? safe : next, samples);
+    source.prepare(first, next, last);
+    const auto lams = source.load(next, last, samples);
     const T sum_before = search.sum;
     const T rest_before = search.rest;
-    search.take(samples, lams, static_cast<T>(last - first), arithmetic);
+    search.take(samples, lams, arithmetic);
     next += kGroup;
-    if (!done && (search.crossed() || next >= last)) {
+    ++groups;
+    const bool crossed = search.crossed();
+    if ((crossed || next >= last) && last > 0) {
       SegmentCut<T> cut = search.cut();
-      if (!search.crossed()) {
-        T part = Search::kCarries ? rest_before : T(0);
-        for (int j = 0; j < kGroup; ++j) {
-          if (next - kGroup + j < last) part += samples[j];
-        }
-        cut = search.cut_at_end(sum_before + part, {static_cast<T>(last - first), u_last},
-                                arithmetic);
+      if (!crossed) {
+        const T total = Search::total(sum_before, rest_before, samples, last - (next - kGroup));
+        cut = search.cut_at_end(total, {static_cast<T>(last - first), u_last}, arithmetic);
       }
-      done = on_cut(search, cut, next);
+      last = on_cut(search, cut, groups);
       next = first + 1;
     }
-  } while (arithmetic.any_lane(!done));
+  } while (arithmetic.any_lane(last > 0));
 }
 
 /// A place that the true search passes, whatever came before it.
@@ -76,81 +75,92 @@ struct CommonJump {
 /// its range, until both are behind the same jump or beyond `limit`.
 template <class Search, class T, class Source>
 [[nodiscard]] constexpr CommonJump find_common_jump(const Source& source, std::int32_t start,
-                                                    std::int32_t limit, std::int32_t n, bool active,
-                                                    std::int32_t safe) noexcept {
+                                                    std::int32_t limit, std::int32_t n,
+                                                    bool active) noexcept {
   using Arithmetic = typename Search::ArithmeticType;
   std::int32_t first = start;
   std::int32_t other = start;
-  Code code = Code::down;
-  Code other_code = Code::up;
+  bool down = true;
+  bool other_down = false;
   bool found = false;
   const T u_first = active ? source.lam(start - 1) : T(0);
   // No search looks further than this; one that would is given up.
   const std::int32_t last = n - limit < limit - start ? n : limit + (limit - start);
-  for_each_cut<Search, T>(source, first, last, u_first, T(0), active, safe,
-                          [&](Search& search, const SegmentCut<T>& cut, std::int32_t /*next*/) {
-                            // Where its samples end a search knows nothing, unless the row does.
-                            const bool knows = search.crossed() || last == n;
-                            if (!knows || cut.jump == Code::continues) return true;
-                            first += Arithmetic::to_int(cut.length);
-                            code = cut.jump;
-                            found = first == other && code == other_code;
-                            if (found || first >= n) return true;
-                            if (first >= other) {  // the one behind goes on
-                              const std::int32_t first_of_other = other;
-                              const Code code_of_other = other_code;
-                              other = first;
-                              other_code = code;
-                              first = first_of_other;
-                              code = code_of_other;
-                            }
-                            if (first >= limit) return true;
-                            search.begin(source.sample(first),
-                                         dual_at_jump(code, source.lam(first - 1)),
-                                         source.lam(first));
-                            return false;
-                          });
-  return {found, first, code};
+  for_each_cut<Search, T>(
+      source, first, last, u_first, T(0), active,
+      [&](Search& search, const SegmentCut<T>& cut, std::int32_t /*groups*/) -> std::int32_t {
+        // Where its samples end a search knows nothing, unless the row does.
+        if (!search.crossed() && last < n) return 0;
+        first += Arithmetic::to_int(cut.length);
+        down = cut.down;
+        if (first >= n) return 0;
+        found = first == other && down == other_down;
+        if (found) return 0;
+        if (first >= other) {  // the one behind goes on
+          const std::int32_t first_of_other = other;
+          const bool down_of_other = other_down;
+          other = first;
+          other_down = down;
+          first = first_of_other;
+          down = down_of_other;
+        }
+        if (first >= limit) return 0;
+        search.begin(source.sample(first), dual_at_jump(down, source.lam(first - 1)),
+                     source.lam(first));
+        return last;
+      });
+  return {found, first, down ? Code::down : Code::up};
 }
 
-/// Finds the segments of a piece; returns whether the lane gave up, having read too
-/// many samples again.
+/// What became of a piece.
+struct PieceResult {
+  bool gave_up;  // having read too many samples again
+  bool is_odd;   // a value is not finite: some sample is not, or is too large
+  bool jumps;    // within the piece
+};
+
+/// A search may read so many groups for each sample of its piece and for each that a
+/// finished segment has.
+inline constexpr std::int32_t kGroupsPerSample = 16;
+
+/// Finds the segments of a piece.
 template <class Search, class T, class Source, class Sink>
-constexpr bool search_piece(const Source& source, const Piece& piece, std::int32_t safe,
-                            Sink& sink) noexcept {
+constexpr PieceResult search_piece(const Source& source, const Piece& piece, Sink& sink) noexcept {
   using Arithmetic = typename Search::ArithmeticType;
   std::int32_t first = piece.first;
   const T u_first = piece.active && piece.first > 0
-                        ? dual_at_jump(piece.code, source.lam(piece.first - 1))
+                        ? dual_at_jump(piece.code == Code::down, source.lam(piece.first - 1))
                         : T(0);
   const T u_last = piece.active && piece.after != Code::continues
-                       ? dual_at_jump(piece.after, source.lam(piece.last - 1))
+                       ? dual_at_jump(piece.after == Code::down, source.lam(piece.last - 1))
                        : T(0);
-  Code code = piece.code;
   T last_value = std::numeric_limits<T>::quiet_NaN();
-  constexpr std::int32_t kStartCredit = 256;
-  std::int32_t credit = piece.last - piece.first + kStartCredit;
+  std::int32_t gave_up = 0;
   for_each_cut<Search, T>(
-      source, first, piece.last, u_first, u_last, piece.active, safe,
-      [&](Search& search, const SegmentCut<T>& cut, std::int32_t next) {
-        const std::int32_t length = Arithmetic::to_int(cut.length);
-        const bool ends = cut.jump == Code::continues;
-        const T u_cut = ends ? u_last : dual_at_jump(cut.jump, source.lam(first + length - 1));
+      source, first, piece.last, u_first, u_last, piece.active,
+      [&](Search& search, const SegmentCut<T>& cut, std::int32_t groups) -> std::int32_t {
+        const std::int32_t behind = first + Arithmetic::to_int(cut.length);
+        const bool ends = behind == piece.last;
+        // Read ahead of what the sink writes, which no compiler can know to be elsewhere.
+        const T first_behind = ends ? T(0) : source.sample(behind);
+        const T u_cut = ends ? u_last : dual_at_jump(cut.down, source.lam(behind - 1));
         const T value = Arithmetic::divide(cut.sum + (search.u_start - u_cut), cut.length);
-        if (is_real_jump(code, last_value, value)) {
-          sink.put(first, code, value);
+        const bool down = search.u_start > 0;
+        if (is_real_jump(down, last_value, value)) {
+          sink.put(first, down, value);
           last_value = value;
         }
-        if (ends) return true;
-        // As many samples may be read again as the piece has, and four for each that a
-        // finished segment has.
-        credit += 5 * length - (next - first);
-        first += length;
-        code = cut.jump;
-        search.begin(source.sample(first), u_cut, source.lam(first));
-        return credit < 0;
+        if (ends) return 0;
+        first = behind;
+        search.begin(first_behind, u_cut, source.lam(first));
+        // While the first segment is read nothing is finished, hence the piece's length.
+        const std::int32_t spent = groups - (piece.last - piece.first);
+        if (spent / kGroupsPerSample <= first - piece.first) return piece.last;
+        gave_up = 1;
+        return 0;
       });
-  return piece.active && credit < 0;
+  return {piece.active && gave_up != 0, piece.active && last_value - last_value != 0,
+          piece.active && first != piece.first};
 }
 
 }  // namespace tautline::detail

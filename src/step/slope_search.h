@@ -10,10 +10,11 @@
 // works: the segment ended where the older of the two bounds was set, with that
 // bound as its value, and the string turns away from it.
 //
-// Samples are taken in groups of four. Within a group they are summed on their own;
-// in long pieces what adding a group to the sum loses is carried along, so that the
-// error of a sum does not grow with its length. A group starts behind the segment's
-// first sample, so that the numbers do not depend on who searches.
+// Samples are taken in groups. In long rows those of a group are summed on their own and
+// what adding that to the sum loses is carried along, so that the error of a sum does not
+// grow with its length. A group starts behind the segment's first sample, so that the
+// numbers do not depend on who searches. A sample that is NaN sets no bounds: it stands
+// for those behind a piece.
 //
 // The last sample of a row may set bounds like any other: the value that the end asks
 // for lies between those that it sets.
@@ -25,7 +26,7 @@
 
 namespace tautline::detail {
 
-inline constexpr int kGroup = 4;
+inline constexpr int kGroup = 6;
 
 /// How a piece of a row ends: behind so many samples, with this dual variable.
 template <class T>
@@ -34,12 +35,13 @@ struct PieceEnd {
   T u;
 };
 
-/// Where a segment ends.
+/// Where a segment ends, and the dual variable there: lam where the string turns down, -lam
+/// where it turns up, what the end asks for at the end of its piece.
 template <class T>
 struct SegmentCut {
-  Code jump;  // behind it; continues: with its piece
   T length;
   T sum;
+  bool down;
 };
 
 /// What the samples read so far allow. Numbers of samples are kept as T, in which they are
@@ -71,12 +73,12 @@ struct PlainArithmetic {
   /// Takes one more sample into account: `total` is the sum of `behind` samples, floor_u and
   /// ceiling_u are u_start - lam and u_start + lam.
   template <bool kMayHaveCrossed>
-  constexpr void tighten(Bounds<T>& bounds, T total, T behind, T floor_u, T ceiling_u,
-                         bool counts) const noexcept {
+  constexpr void tighten(Bounds<T>& bounds, T total, T behind, T floor_u,
+                         T ceiling_u) const noexcept {
     const T share = reciprocal(behind);
     const T floor = (total + floor_u) * share;
     const T ceiling = (total + ceiling_u) * share;
-    const bool open = counts && (!kMayHaveCrossed || bounds.low <= bounds.high);
+    const bool open = !kMayHaveCrossed || bounds.low <= bounds.high;
     if (open && floor >= bounds.low) {
       bounds.low = floor;
       bounds.low_length = behind;
@@ -93,9 +95,7 @@ struct PlainArithmetic {
 
 /// `Arithmetic` is PlainArithmetic or does the same faster; bounds need not be rounded
 /// correctly, as no value depends on them. kCarriesRest: what sums lose is carried along.
-/// kPinned: pieces may end anywhere; else samples behind the row are NaN, which set no
-/// bounds.
-template <class T, class Arithmetic, bool kCarriesRest, bool kPinned>
+template <class T, class Arithmetic, bool kCarriesRest>
 struct SlopeSearch {
   using ArithmeticType = Arithmetic;
   static constexpr bool kCarries = kCarriesRest;
@@ -119,29 +119,38 @@ struct SlopeSearch {
     bounds = {first + floor_u, first + ceiling_u, 1, 1, first, first};
   }
 
-  /// Takes a group of samples; those at and behind sample number `end` of the segment set
-  /// no bounds. lams[j] is that of the edge behind sample j, unless Lams::kUniform says
-  /// that it is one for the row.
+  /// Takes a group of samples. lams[j] is that of the edge behind sample j, unless
+  /// Lams::kUniform says that it is one for the row.
   template <class Lams>
-  constexpr void take(const T (&samples)[kGroup], const Lams& lams, T end,
+  constexpr void take(const T (&samples)[kGroup], const Lams& lams,
                       const Arithmetic& arithmetic) noexcept {
-    T part = kCarriesRest ? rest + samples[0] : samples[0];
     const T before = sum;
-    sum = before + part;
     const T length_before = length;
-    const auto tighten = [&]<bool kMayHaveCrossed>(int j) {
+    T part = rest;
+    const auto take_one = [&]<bool kMayHaveCrossed>(int j) {
+      if (kCarriesRest) {
+        part += samples[j];
+        sum = before + part;
+      } else {
+        sum += samples[j];
+      }
       length = length_before + static_cast<T>(j + 1);
-      arithmetic.template tighten<kMayHaveCrossed>(
-          bounds, sum, length, Lams::kUniform ? floor_u : u_start - lams[j],
-          Lams::kUniform ? ceiling_u : u_start + lams[j], !kPinned || length < end);
+      arithmetic.template tighten<kMayHaveCrossed>(bounds, sum, length,
+                                                   Lams::kUniform ? floor_u : u_start - lams[j],
+                                                   Lams::kUniform ? ceiling_u : u_start + lams[j]);
     };
-    tighten.template operator()<false>(0);
-    for (int j = 1; j < kGroup; ++j) {
-      part += samples[j];
-      sum = before + part;
-      tighten.template operator()<true>(j);
-    }
+    take_one.template operator()<false>(0);
+    for (int j = 1; j < kGroup; ++j) take_one.template operator()<true>(j);
     if (kCarriesRest) rest = (before - sum) + part;
+  }
+  /// What the sum was before the group, with the first `count` of its samples.
+  [[nodiscard]] static constexpr T total(T sum_before, T rest_before, const T (&samples)[kGroup],
+                                         std::int32_t count) noexcept {
+    T result = kCarriesRest ? rest_before : sum_before;
+    for (int j = 0; j < kGroup; ++j) {
+      if (j < count) result += samples[j];
+    }
+    return kCarriesRest ? sum_before + result : result;
   }
 
   [[nodiscard]] constexpr bool crossed() const noexcept { return bounds.low > bounds.high; }
@@ -149,37 +158,35 @@ struct SlopeSearch {
   /// The cut of bounds that have crossed.
   [[nodiscard]] constexpr SegmentCut<T> cut() const noexcept {
     const bool down = bounds.low_length < bounds.high_length;
-    return {down ? Code::down : Code::up, down ? bounds.low_length : bounds.high_length,
-            down ? bounds.low_sum : bounds.high_sum};
+    return {down ? bounds.low_length : bounds.high_length, down ? bounds.low_sum : bounds.high_sum,
+            down};
   }
 
-  /// The same where the piece has ended first. `total` is the sum of all of it.
+  /// The same where the piece has ended first: perhaps with it. `total` is the sum of all of
+  /// it.
   [[nodiscard]] constexpr SegmentCut<T> cut_at_end(T total, const PieceEnd<T>& end,
                                                    const Arithmetic& arithmetic) const noexcept {
     const T value = (total + (u_start - end.u)) * arithmetic.reciprocal(end.length);
     // A bound that the last sample set is met, whatever rounding says.
-    if (value < bounds.low && bounds.low_length < end.length) {
-      return {Code::down, bounds.low_length, bounds.low_sum};
-    }
-    if (value > bounds.high && bounds.high_length < end.length) {
-      return {Code::up, bounds.high_length, bounds.high_sum};
-    }
-    return {Code::continues, end.length, total};
+    const bool down = value < bounds.low && bounds.low_length < end.length;
+    const bool up = value > bounds.high && bounds.high_length < end.length;
+    return {down ? bounds.low_length : (up ? bounds.high_length : end.length),
+            down ? bounds.low_sum : (up ? bounds.high_sum : total), down};
   }
 };
 
 /// The dual variable behind a jump over an edge.
 template <class T>
-[[nodiscard]] constexpr T dual_at_jump(Code jump, T lam) noexcept {
-  return jump == Code::up ? -lam : lam;
+[[nodiscard]] constexpr T dual_at_jump(bool down, T lam) noexcept {
+  return down ? lam : -lam;
 }
 
-/// Whether a jump goes the way its code says: one that rounding made up does not. With
-/// nothing (NaN) on its left every jump is real.
+/// Whether a jump goes the way it should: one that rounding made up does not. With nothing
+/// (NaN) on its left every jump is real.
 template <class T>
-[[nodiscard]] constexpr bool is_real_jump(Code jump, T left, T right) noexcept {
+[[nodiscard]] constexpr bool is_real_jump(bool down, T left, T right) noexcept {
   const T rise = right - left;
-  return !((jump == Code::down ? -rise : rise) <= 0) || jump == Code::plain;
+  return !((down ? -rise : rise) <= 0);
 }
 
 }  // namespace tautline::detail

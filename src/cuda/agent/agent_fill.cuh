@@ -49,7 +49,7 @@ class AgentFill {
       const auto code = static_cast<Code>(codes >> (2 * i) & 3U);
       if (code != Code::continues) {
         const T value = values_[k];
-        if (k == 0 || is_real_jump(code, current, value)) {
+        if (k == 0 || is_real_jump(code == Code::down, current, value)) {
           current = value;
         } else {
           real &= ~(3U << (2 * i));  // between two pieces, made up by rounding

@@ -27,9 +27,11 @@ namespace tautline::detail {
 /// What becomes of a row. It depends on that row alone.
 enum class RowKind : std::uint8_t {
   searched,
-  missing,  // no row at all
-  nan,      // a sample that is not finite, or lam that is not allowed
-  careful,  // near the ends of T's range, an edge of lam 0, or too many samples read again
+  missing,   // no row at all
+  copied,    // lam is 0
+  streamed,  // its segments are too long to search it from its middle
+  nan,       // a sample that is not finite, or lam that is not allowed
+  careful,   // near the ends of T's range, an edge of lam 0, or too many samples read again
 };
 
 template <class Storage, bool kEdges, bool kSplit, bool kAlongMemory>
@@ -61,10 +63,11 @@ class AgentForward {
     chunk_first_ = lane_in_row_ * shape_.chunk;
     chunk_size_ = has_row ? min(shape_.chunk, shape_.n - chunk_first_) : 0;
     kind_ = has_row ? RowKind::searched : RowKind::missing;
+    is_odd_ = false;
 
-    stage(first);
     clear_codes();
-    classify();
+    stage(first);
+    look_at_lam();
     if constexpr (kSplit) {
       copy_next_group();
     } else {
@@ -73,8 +76,12 @@ class AgentForward {
     __syncwarp();
 
     Piece piece = whole_row();
-    if constexpr (kSplit) piece = find_piece();
+    if constexpr (kSplit) {
+      piece = find_piece();
+      if constexpr (!kEdges) look_at_pieces(piece);
+    }
     search(piece);
+    finish_unsearched();
     __syncwarp();
 
     store_codes();
@@ -84,7 +91,15 @@ class AgentForward {
   [[nodiscard]] __device__ bool needs_care() const noexcept {
     return kind_ == RowKind::careful && lane_in_row_ == 0;
   }
+  /// The same of a row that is to be streamed.
+  [[nodiscard]] __device__ bool needs_stream() const noexcept {
+    return kind_ == RowKind::streamed && lane_in_row_ == 0;
+  }
   [[nodiscard]] __device__ std::int64_t row() const noexcept { return row_; }
+  /// Where the warp's samples are in shared memory.
+  [[nodiscard]] __device__ unsigned samples_offset() const noexcept {
+    return threadIdx.x / kLanes * warp_bytes_;
+  }
 
  private:
   static constexpr int kTile = 128 / sizeof(T);      // samples of a row that fill all banks
@@ -93,24 +108,12 @@ class AgentForward {
   static constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
   /// In place of an offset, which may be negative: there is nothing to write.
   static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::min();
-  /// Sizes within these leave room for the sums of any row.
-  static constexpr T kLargestSize = sizeof(T) == 4 ? T(0x1p90) : T(0x1p900);
+  /// A larger lam is taken for the largest, and a row that it does not hold needs care.
+  static constexpr T kLargestLam = SearchedLam<T>::kLargest;
+  static constexpr T kSmallestLam = SearchedLam<T>::kSmallest;
 
   struct alignas(16) Vector {
     T item[kPerVector];
-  };
-
-  /// The range of the lane's samples.
-  struct Extent {
-    T low = std::numeric_limits<T>::infinity();
-    T high = -std::numeric_limits<T>::infinity();
-    T odd = 0;  // NaN where a sample is not finite
-
-    __device__ void look_at(T sample) noexcept {
-      low = min(low, sample);
-      high = max(high, sample);
-      odd = DeviceArithmetic<T>::multiply_add(sample, T(0), odd);
-    }
   };
 
   // --- Shared memory ---
@@ -123,19 +126,25 @@ class AgentForward {
     if constexpr (!kSplit) return i * kLanes + lane_;
     return (i & (shape_.chunk - 1)) * kLanes + first_lane_ + (i >> shape_.log_chunk);
   }
-  __device__ void mark(std::int32_t i, Code code) const noexcept {
-    const int word =
-        kSplit ? ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk)
-               : (i >> 4) * kLanes + lane_;
-    atomicOr(codes_ + word, static_cast<std::uint32_t>(code) << (2 * (i & 15)));
+  [[nodiscard]] __device__ int word_of(std::int32_t i) const noexcept {
+    if constexpr (!kSplit) return (i >> 4) * kLanes + lane_;
+    return ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk);
+  }
+  /// The start of a row is marked already, in a way that no direction changes.
+  __device__ void mark(std::int32_t i, bool down) const noexcept {
+    constexpr auto kUp = static_cast<std::uint32_t>(Code::up);
+    constexpr auto kDown = static_cast<std::uint32_t>(Code::down);
+    const auto shift = static_cast<unsigned>(2 * i);  // of which the lowest five bits count
+    atomicOr(codes_ + word_of(i), __funnelshift_l(0, down ? kDown : kUp, shift));
   }
   __device__ void unmark(std::int32_t i) const noexcept {
-    const int word =
-        ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk);
-    atomicAnd(codes_ + word, ~(3U << (2 * (i & 15))));
+    atomicAnd(codes_ + word_of(i), ~(3U << (2 * (i & 15))));
   }
+  /// Marks the starts of rows, and nothing else.
   __device__ void clear_codes() const noexcept {
-    for (int w = 0; w < shape_.words(); ++w) codes_[w * kLanes + lane_] = 0;
+    constexpr auto kPlain = static_cast<std::uint32_t>(Code::plain);
+    codes_[lane_] = lane_in_row_ == 0 ? kPlain : 0;
+    for (int w = 1; w < shape_.words(); ++w) codes_[w * kLanes + lane_] = 0;
   }
   /// Behind each chunk stands the group that follows it, so that a group is always
   /// read from one column.
@@ -157,8 +166,8 @@ class AgentForward {
 
   // --- From memory ---
 
+  /// Brings the samples, less the row's first one, which is small where the row's range is.
   __device__ void stage(std::int64_t first) noexcept {
-    extent_ = {};
     const bool has_row = kind_ == RowKind::searched;
     std::int64_t edge_offset = 0;
     if (has_row) {
@@ -198,18 +207,52 @@ class AgentForward {
       }
       wait_for_copies();
       __syncwarp();
-      const auto nothing = [](T) {};
+      // The row's first sample is the first of its first lane's first vector.
+      origin_ = reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item[0];
+      __syncwarp();
+      if (copies()) origin_ = 0;
       for (int t = 0; t < shape_.chunk; t += kTile) {
-        const auto look = [&](T sample) { extent_.look_at(sample); };
-        transpose(x_ + t * kLanes, chunk_size_ - t, look);
-        if constexpr (kEdges) transpose(lam_ + t * kLanes, 0, nothing);
+        transpose(x_ + t * kLanes, origin_);
+        if constexpr (kEdges) transpose(lam_ + t * kLanes, T(0));
       }
+    } else if constexpr (!kSplit) {
+      stage_own(edge_offset);
     } else {
       __syncthreads();
       stage_across(first);
       __syncthreads();
-#pragma unroll 4
-      for (int k = 0; k < chunk_size_; ++k) extent_.look_at(x_[k * kLanes + lane_]);
+      origin_ = x_[first_lane_];
+      __syncwarp();
+      if (copies()) origin_ = 0;
+#pragma unroll 8
+      for (int k = 0; k < chunk_size_; ++k) x_[k * kLanes + lane_] -= origin_;
+    }
+  }
+  [[nodiscard]] __device__ bool copies() const noexcept {
+    return !kEdges && row_lam_ == 0;
+  }
+
+  /// Across memory neighbouring lanes have neighbouring rows: where each has a whole one, it
+  /// brings its own.
+  __device__ void stage_own(std::int64_t edge_offset) noexcept {
+    constexpr int kAtOnce = 16;
+    const Storage* from = call_.x.data + offset_;
+    for (int first = 0; first < chunk_size_; first += kAtOnce) {
+      T samples[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        samples[k] = first + k < chunk_size_ ? widen<T>(from[(first + k) * call_.x.stride]) : T(0);
+      }
+      if (first == 0) origin_ = copies() ? T(0) : samples[0];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) x_[(first + k) * kLanes + lane_] = samples[k] - origin_;
+    }
+    if constexpr (kEdges) {
+      for (int k = 0; k < chunk_size_; ++k) {
+        const std::int64_t at = edge_offset + k * call_.lam.stride;
+        lam_[k * kLanes + lane_] =
+            k + 1 < shape_.n ? load_as<T>(call_.lam_data, call_.lam_dtype, at) : T(0);
+      }
     }
   }
 
@@ -220,11 +263,26 @@ class AgentForward {
   }
 
   __device__ void stage_vectors() const noexcept {
-    const int row_of_four = lane_ / kVectors;
+    const int row_of_few = lane_ / kVectors;
     const int vector = lane_ % kVectors;
+    if (call_.x_chunks_apart != 0 && __all_sync(kWarp, chunk_size_ == shape_.chunk)) {
+      const std::int64_t first = __shfl_sync(kWarp, offset_, 0);
+      const Storage* from =
+          call_.x.data + first + row_of_few * call_.x_chunks_apart + vector * kPerVector;
+      const std::int64_t step = kLanes / kVectors * call_.x_chunks_apart;
+      for (int t = 0; t < shape_.chunk; t += kTile) {
+        const Storage* at = from + t;
+        Vector* to = reinterpret_cast<Vector*>(x_ + t * kLanes);
 #pragma unroll
-    for (int i = 0; i < kLanes * kVectors / kLanes; ++i) {
-      const int row = i * (kLanes / kVectors) + row_of_four;
+        for (int i = 0; i < kVectors; ++i) {
+          copy_vector(at, to + swizzled(i * (kLanes / kVectors) + row_of_few, vector));
+          at += step;
+        }
+      }
+      return;
+    }
+    for (int i = 0; i < kVectors; ++i) {
+      const int row = i * (kLanes / kVectors) + row_of_few;
       const std::int64_t offset = __shfl_sync(kWarp, offset_, row);
       const int size = __shfl_sync(kWarp, chunk_size_, row) - vector * kPerVector;
       const Storage* from = call_.x.data + offset + vector * kPerVector;
@@ -269,24 +327,19 @@ class AgentForward {
     }
   }
 
-  /// Turns a tile of rows into one of columns; look(value) is called for the lane's first
-  /// `size` values.
-  template <class Look>
-  __device__ void transpose(T* tile, int size, const Look& look) const noexcept {
+  /// Turns a tile of rows into one of columns, less `origin`.
+  __device__ void transpose(T* tile, T origin) const noexcept {
     Vector own[kVectors];
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
       own[i] = reinterpret_cast<const Vector*>(tile)[swizzled(lane_, i)];
     }
     __syncwarp();
-    const bool whole = size >= kTile;
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
 #pragma unroll
       for (int j = 0; j < kPerVector; ++j) {
-        const int k = i * kPerVector + j;
-        tile[k * kLanes + lane_] = own[i].item[j];
-        if (whole || k < size) look(own[i].item[j]);
+        tile[(i * kPerVector + j) * kLanes + lane_] = own[i].item[j] - origin;
       }
     }
   }
@@ -312,9 +365,7 @@ class AgentForward {
       const std::int64_t edges = kEdges ? call_.lam.offset(row) : 0;
 #pragma unroll 8
       for (int k = start; k < shape_.n; k += step) {
-        const int at =
-            (kSplit ? (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) : k * kLanes) +
-            lane;
+        const int at = (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) + lane;
         if constexpr (std::is_same_v<Storage, T>) {
           copy_async<sizeof(T)>(to + at, from + k * call_.x.stride);
         } else {
@@ -340,77 +391,47 @@ class AgentForward {
                                     : 1U;
     return lanes << first_lane_;
   }
-  template <class Combine>
-  [[nodiscard]] __device__ T over_row(T value, const Combine& combine) const noexcept {
-    if constexpr (!kSplit) return value;
-    T result = value;
-    for (int d = 1; d < shape_.lanes_per_row; ++d) {
-      const int other = lane_in_row_ + d;
-      const int from =
-          first_lane_ + (other < shape_.lanes_per_row ? other : other - shape_.lanes_per_row);
-      result = combine(result, __shfl_sync(kWarp, value, min(from, kLanes - 1)));
-    }
-    return result;
+  /// Whether a condition holds for any lane of the row.
+  [[nodiscard]] __device__ bool any_of_row(bool condition) const noexcept {
+    return kSplit ? (__ballot_sync(kWarp, condition) & row_lanes()) != 0 : condition;
   }
 
-  /// Finds the range of the row and decides what becomes of it; takes off the sample
-  /// nearest to 0 where all samples are further from 0 than from one another, which
-  /// rounds nothing.
-  __device__ void classify() noexcept {
-    const auto least = [](T a, T b) { return a < b ? a : b; };
-    const auto most = [](T a, T b) { return a > b ? a : b; };
-    T low = extent_.low;
-    T high = extent_.high;
-    T odd = extent_.odd;
-    T least_lam = std::numeric_limits<T>::infinity();
-    T odd_lam = 0;  // NaN where lam is negative or NaN
+  /// What lam says of the row.
+  __device__ void look_at_lam() noexcept {
+    T least = row_lam_;
+    bool is_allowed = row_lam_ >= 0;
     if constexpr (kEdges) {
+      least = std::numeric_limits<T>::infinity();
+      is_allowed = true;
+      has_huge_lam_ = false;
       for (int k = 0; k < min(chunk_size_, shape_.n - 1 - chunk_first_); ++k) {
-        const T lam = lam_[k * kLanes + lane_];
-        least_lam = least(least_lam, lam);
-        if (!(lam >= 0)) odd_lam = kNan;
+        T& lam = lam_[k * kLanes + lane_];
+        is_allowed = is_allowed && lam >= 0;
+        least = min(least, lam);
+        has_huge_lam_ = has_huge_lam_ || lam > kLargestLam;
+        lam = min(lam, kLargestLam);
       }
-    }
-    low = over_row(low, least);
-    high = over_row(high, most);
-    odd = over_row(odd, [](T a, T b) { return a + b; });
-    if constexpr (kEdges) {
-      least_lam = over_row(least_lam, least);
-      odd_lam = over_row(odd_lam, [](T a, T b) { return a + b; });
     } else {
-      least_lam = row_lam_;
-      if (!(row_lam_ >= 0)) odd_lam = kNan;
+      has_huge_lam_ = row_lam_ > kLargestLam;
+      row_lam_ = min(row_lam_, kLargestLam);
     }
+    const bool is_nan = any_of_row(!is_allowed);
+    const bool is_tiny = any_of_row(least < kSmallestLam);
+    has_huge_lam_ = any_of_row(has_huge_lam_);
     if (kind_ == RowKind::missing) return;
-
-    const T range = high - low;
-    const T size = most(high, -low);
-    const bool extreme = size > kLargestSize || (range != 0 && range < 1 / kLargestSize) ||
-                         least_lam < 1 / kLargestSize;
-    if (odd_lam != 0 || (odd != 0 && least_lam != 0)) {
+    if (is_nan) {
       kind_ = RowKind::nan;
-    } else if (odd != 0 || extreme) {
+    } else if (copies() && !call_.sharp) {
+      kind_ = RowKind::copied;
+    } else if (is_tiny) {
       kind_ = RowKind::careful;
-    }
-    // No edge carries more than this; what is larger is the same.
-    unbinding_ = most(T(shape_.n) * range, T(1) / kLargestSize);
-    row_lam_ = least(row_lam_, unbinding_);
-    const T nearest = low > 0 ? low : high;
-    const bool far = (low > 0 || high < 0) && most(nearest, -nearest) >= range;
-    origin_ = far && kind_ == RowKind::searched ? nearest : T(0);
-    if (origin_ != 0) {
-      for (int k = 0; k < chunk_size_; ++k) x_[k * kLanes + lane_] -= origin_;
-    }
-    if constexpr (kEdges) {
-      for (int k = 0; k < chunk_size_; ++k) {
-        lam_[k * kLanes + lane_] = least(lam_[k * kLanes + lane_], unbinding_);
-      }
     }
   }
 
   // --- The search ---
 
-  using Search = SlopeSearch<T, DeviceArithmetic<T>, kSplit && sizeof(T) == sizeof(float), kSplit>;
+  using Search =
+      std::conditional_t<kSplit, SplitSearch<T>, SlopeSearch<T, DeviceArithmetic<T>, false>>;
 
   struct UniformGroup {
     static constexpr bool kUniform = true;
@@ -433,14 +454,39 @@ class AgentForward {
       if constexpr (kEdges) return agent.lam_[agent.place(i)];
       return agent.row_lam_;
     }
-    __device__ auto load(std::int32_t i, T (&samples)[kGroup]) const noexcept {
-      const int at = agent.place(i);
+    [[nodiscard]] __device__ T zero() const noexcept {
+      return static_cast<T>(agent.shape_.n >> 31);
+    }
+    __device__ void prepare(std::int32_t, std::int32_t, std::int32_t) const noexcept {}
+    __device__ auto load(std::int32_t i, std::int32_t last, T (&samples)[kGroup]) const noexcept {
+      if constexpr (!kSplit) {
+        // Behind a whole row stand NaN, and lanes that are done wait there.
+        const int at = agent.place(min(i, agent.shape_.n));
 #pragma unroll
-      for (int j = 0; j < kGroup; ++j) samples[j] = agent.x_[at + j * kLanes];
+        for (int j = 0; j < kGroup; ++j) samples[j] = agent.x_[at + j * kLanes];
+        return lams_at(at, true);
+      } else {
+        // What is behind a piece may be another lane's to write.
+        const int at = agent.place(i);
+        const bool whole = i + kGroup <= last;
+        if (whole) {
+#pragma unroll
+          for (int j = 0; j < kGroup; ++j) samples[j] = agent.x_[at + j * kLanes];
+        } else {
+#pragma unroll
+          for (int j = 0; j < kGroup; ++j) {
+            samples[j] = kNan;
+            if (i + j < last) samples[j] = agent.x_[at + j * kLanes];
+          }
+        }
+        return lams_at(at, i < last);
+      }
+    }
+    __device__ auto lams_at(int at, bool any) const noexcept {
       if constexpr (kEdges) {
         EdgeGroup group;
 #pragma unroll
-        for (int j = 0; j < kGroup; ++j) group.lam[j] = agent.lam_[at + j * kLanes];
+        for (int j = 0; j < kGroup; ++j) group.lam[j] = any ? agent.lam_[at + j * kLanes] : T(0);
         return group;
       } else {
         return UniformGroup{};
@@ -454,17 +500,13 @@ class AgentForward {
     T first_value = kNan;
     T last_value = kNan;
 
-    __device__ void put(std::int32_t first, Code code, T value) noexcept {
-      agent.x_[agent.place(first)] = value;
-      agent.mark(first, code);
+    __device__ void put(std::int32_t first, bool down, T value) noexcept {
+      agent.x_[agent.place(first)] = value + agent.origin_;
+      agent.mark(first, down);
       if (kSplit && first_value != first_value) first_value = value;
       last_value = value;
     }
   };
-
-  [[nodiscard]] __device__ std::int32_t safe() const noexcept {
-    return kSplit ? chunk_first_ : 0;
-  }
 
   [[nodiscard]] __device__ Piece whole_row() const noexcept {
     return {0, shape_.n, Code::plain, Code::continues, kind_ == RowKind::searched};
@@ -476,7 +518,7 @@ class AgentForward {
     const bool is_searched = kind_ == RowKind::searched;
     const CommonJump jump = find_common_jump<Search, T>(
         Source{*this}, chunk_first_, min(chunk_first_ + shape_.chunk, n), n,
-        is_searched && lane_in_row_ > 0 && chunk_first_ < n, safe());
+        is_searched && lane_in_row_ > 0 && chunk_first_ < n);
     const std::int32_t start = lane_in_row_ == 0 ? 0 : jump.found ? jump.first : n;
     std::int32_t last = n;
     Code after = Code::continues;
@@ -493,13 +535,32 @@ class AgentForward {
     return {start, last, code, after, is_searched && start < last};
   }
 
+  /// Whether one lane would have so much of the row that others wait for it.
+  __device__ void look_at_pieces(Piece& piece) noexcept {
+    const int length = piece.active ? piece.last - piece.first : 0;
+    const bool is_long = length > 2 * shape_.chunk || length == shape_.n;
+    if (call_.may_stream && any_of_row(is_long) && kind_ == RowKind::searched) {
+      kind_ = RowKind::streamed;
+      piece.active = false;
+    }
+  }
+
   /// Puts codes and values at the starts of the segments of a piece.
   __device__ void search(const Piece& piece) noexcept {
     Sink sink = {*this};
-    const bool gave_up = search_piece<Search, T>(Source{*this}, piece, safe(), sink);
+    const PieceResult result = search_piece<Search, T>(Source{*this}, piece, sink);
     if constexpr (kSplit) drop_made_up_start(piece, sink);
-    const unsigned gave = __ballot_sync(kWarp, gave_up);
-    if ((gave & row_lanes()) != 0 && kind_ == RowKind::searched) kind_ = RowKind::careful;
+    // A huge lam that is met has been too small for the row.
+    const bool met = has_huge_lam_ && (result.jumps || (piece.active && piece.first > 0));
+    const bool is_odd = any_of_row(result.is_odd);
+    const bool needs_care = any_of_row(result.gave_up || met);
+    if (kind_ != RowKind::searched) return;
+    if (is_odd) {
+      kind_ = RowKind::nan;
+    } else if (needs_care) {
+      kind_ = RowKind::careful;
+    }
+    is_odd_ = is_odd;
   }
 
   /// A piece's first jump is looked at once the value before it is known.
@@ -508,32 +569,74 @@ class AgentForward {
     const unsigned before = pieces & row_lanes() & ((1U << lane_) - 1);
     const int from = before != 0 ? 31 - __clz(static_cast<int>(before)) : lane_;
     const T left = __shfl_sync(kWarp, sink.last_value, from);
-    if (piece.active && before != 0 && !is_real_jump(piece.code, left, sink.first_value)) {
+    if (piece.active && before != 0 &&
+        !is_real_jump(piece.code == Code::down, left, sink.first_value)) {
       unmark(piece.first);
     }
   }
 
+  // --- Rows that are not searched ---
+
+  /// Codes and values of rows that are copied or have none.
+  __device__ void finish_unsearched() noexcept {
+    if (__any_sync(kWarp, is_odd_ && kind_ == RowKind::nan)) tell_large_from_odd();
+    __syncwarp();
+    if (kind_ == RowKind::nan) {
+      clear_codes();
+      if (lane_in_row_ == 0) x_[lane_] = kNan;
+    }
+    bool has_nan = false;
+    if (kind_ == RowKind::copied) {
+      T before = chunk_first_ > 0 ? x_[(shape_.chunk - 1) * kLanes + lane_ - 1] : T(0);
+      for (int k = 0; k < chunk_size_; ++k) {
+        const T value = x_[k * kLanes + lane_];
+        const Code code = chunk_first_ + k == 0 ? Code::plain
+                          : value > before      ? Code::up
+                          : value < before      ? Code::down
+                                                : Code::plain;
+        codes_[k / 16 * kLanes + lane_] |= static_cast<std::uint32_t>(code) << (2 * (k % 16));
+        has_nan = has_nan || value != value;
+        before = value;
+      }
+    }
+    // Arithmetic does not keep every bit of a NaN.
+    if (any_of_row(has_nan) && kind_ == RowKind::copied) kind_ = RowKind::careful;
+  }
+  /// A value that is not finite comes from a sample like that, or from finite ones that are
+  /// too large for the search.
+  __device__ void tell_large_from_odd() noexcept {
+    bool has_odd = false;
+    if (is_odd_ && kind_ == RowKind::nan) {
+      const Storage* from = call_.x.row(row_) + chunk_first_ * call_.x.stride;
+#pragma unroll 1
+      for (int k = 0; k < chunk_size_; ++k) {
+        const T sample = widen<T>(from[k * call_.x.stride]);
+        has_odd = has_odd || sample - sample != 0;
+      }
+    }
+    has_odd = any_of_row(has_odd);
+    if (is_odd_ && kind_ == RowKind::nan && !has_odd) kind_ = RowKind::careful;
+  }
+
   // --- To memory ---
 
-  /// The codes of a row that was not searched, one segment; others as they are.
-  [[nodiscard]] __device__ std::uint32_t word(int w) const noexcept {
-    if (kind_ == RowKind::nan) return w == 0 && lane_in_row_ == 0 ? 3U : 0U;
-    return codes_[w * kLanes + lane_];
+  [[nodiscard]] __device__ bool writes() const noexcept {
+    return kind_ == RowKind::searched || kind_ == RowKind::copied || kind_ == RowKind::nan;
   }
 
   __device__ void store_codes() const noexcept {
-    if (call_.partition == nullptr || kind_ == RowKind::missing || kind_ == RowKind::careful)
-      return;
+    if (call_.partition == nullptr || !writes()) return;
     const int row_words = (shape_.n + 15) / 16;
     std::uint32_t* to = call_.partition + row_ * row_words + chunk_first_ / 16;
     const int words = (chunk_size_ + 15) / 16;
     if (call_.whole_words && words % 4 == 0) {
       for (int w = 0; w < words; w += 4) {
         reinterpret_cast<uint4*>(to)[w / 4] =
-            make_uint4(word(w), word(w + 1), word(w + 2), word(w + 3));
+            make_uint4(codes_[w * kLanes + lane_], codes_[(w + 1) * kLanes + lane_],
+                       codes_[(w + 2) * kLanes + lane_], codes_[(w + 3) * kLanes + lane_]);
       }
     } else {
-      for (int w = 0; w < words; ++w) to[w] = word(w);
+      for (int w = 0; w < words; ++w) to[w] = codes_[w * kLanes + lane_];
     }
   }
 
@@ -556,6 +659,8 @@ class AgentForward {
     }
     if constexpr (kAlongMemory) {
       store_along(current);
+    } else if constexpr (!kSplit) {
+      store_own();
     } else {
       fill(current);
       __syncthreads();
@@ -564,9 +669,28 @@ class AgentForward {
     }
   }
 
+  /// The counterpart of stage_own.
+  __device__ void store_own() const noexcept {
+    if (!writes()) return;
+    const std::int64_t y_offset = call_.y.offset(row_);
+    T current = 0;
+    for (int w = 0; w < shape_.words(); ++w) {
+      const std::uint32_t codes = codes_[w * kLanes + lane_];
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        const int k = w * 16 + i;
+        const T value = x_[k * kLanes + lane_];
+        current = (codes & (3U << (2 * i))) != 0 ? value : current;
+        if (k < shape_.n) {
+          call_.y.data[y_offset + k * call_.y.stride] =
+              finished(current, offset_ + k * call_.x.stride);
+        }
+      }
+    }
+  }
+
   /// Every sample's value in place of the sample.
   __device__ void fill(T current) noexcept {
-    const bool is_nan = kind_ == RowKind::nan;
     for (int w = 0; w < shape_.words(); ++w) {
       const std::uint32_t codes = codes_[w * kLanes + lane_];
       T* samples = x_ + w * 16 * kLanes + lane_;
@@ -574,21 +698,18 @@ class AgentForward {
       for (int k = 0; k < 16; ++k) {
         const T value = samples[k * kLanes];
         current = (codes & (3U << (2 * k))) != 0 ? value : current;
-        samples[k * kLanes] = is_nan ? kNan : current + origin_;
+        samples[k * kLanes] = current;
       }
     }
-    x_[shape_.chunk * kLanes + lane_] = kind_ == RowKind::careful ? T(1) : T(0);
+    x_[shape_.chunk * kLanes + lane_] = writes() ? T(1) : T(0);
   }
-  /// Whether the row of another thread's lane needs care: told behind its samples.
-  [[nodiscard]] __device__ bool is_careful(int warp, int lane) const noexcept {
+  /// Whether the row of another thread's lane is written: told behind its samples.
+  [[nodiscard]] __device__ bool is_written(int warp, int lane) const noexcept {
     return samples_of(warp)[shape_.chunk * kLanes + lane] != 0;
   }
 
   __device__ void store_along(T current) noexcept {
-    const bool is_nan = kind_ == RowKind::nan;
-    const std::int64_t y_offset = kind_ == RowKind::missing || kind_ == RowKind::careful
-                                      ? kNothing
-                                      : call_.y.offset(row_) + chunk_first_;
+    const std::int64_t y_offset = writes() ? call_.y.offset(row_) + chunk_first_ : kNothing;
     for (int t = 0; t < shape_.chunk; t += kTile) {
       T* tile = x_ + t * kLanes;
       std::uint32_t codes[kTile / 16];
@@ -602,7 +723,7 @@ class AgentForward {
           const int k = i * kPerVector + j;
           const T value = tile[k * kLanes + lane_];
           current = (codes[k / 16] & (3U << (2 * (k % 16)))) != 0 ? value : current;
-          own[i].item[j] = is_nan ? kNan : current + origin_;
+          own[i].item[j] = current;
         }
       }
       __syncwarp();
@@ -640,7 +761,33 @@ class AgentForward {
       Storage item[kPerVector];
     };
     const int vector = lane_ % kVectors;
+    const auto store = [&](Storage* to, const Storage* samples, const Vector* from) {
+      const Vector values = *from;
+      Packed packed;
 #pragma unroll
+      for (int j = 0; j < kPerVector; ++j) {
+        packed.item[j] =
+            narrow<Storage>(kSharp ? mirror(widen<T>(samples[j]), values.item[j]) : values.item[j]);
+      }
+      *reinterpret_cast<Packed*>(to) = packed;
+    };
+    const bool all_written = y_offset != kNothing && chunk_size_ == shape_.chunk;
+    if (!kSharp && call_.y_chunks_apart != 0 && __all_sync(kWarp, all_written)) {
+      const int row_of_few = lane_ / kVectors;
+      Storage* to = call_.y.data + __shfl_sync(kWarp, y_offset, 0) +
+                    row_of_few * call_.y_chunks_apart + vector * kPerVector;
+      const std::int64_t step = kLanes / kVectors * call_.y_chunks_apart;
+      for (int t = 0; t < shape_.chunk; t += kTile) {
+        Storage* at = to + t;
+        const Vector* from = reinterpret_cast<const Vector*>(x_ + t * kLanes);
+#pragma unroll
+        for (int i = 0; i < kVectors; ++i) {
+          store(at, nullptr, from + swizzled(i * (kLanes / kVectors) + row_of_few, vector));
+          at += step;
+        }
+      }
+      return;
+    }
     for (int i = 0; i < kVectors; ++i) {
       const int row = i * (kLanes / kVectors) + lane_ / kVectors;
       const std::int64_t offset = __shfl_sync(kWarp, y_offset, row);
@@ -651,15 +798,7 @@ class AgentForward {
       Storage* to = call_.y.data + offset + vector * kPerVector;
       const Storage* samples = call_.x.data + x_offset + vector * kPerVector;
       for (int t = 0; t < size; t += kTile) {
-        const Vector values = from[t * kLanes / kPerVector];
-        Packed packed;
-#pragma unroll
-        for (int j = 0; j < kPerVector; ++j) {
-          const T value =
-              kSharp ? mirror(widen<T>(samples[t + j]), values.item[j]) : values.item[j];
-          packed.item[j] = narrow<Storage>(value);
-        }
-        *reinterpret_cast<Packed*>(to + t) = packed;
+        store(to + t, samples + t, from + t * kLanes / kPerVector);
       }
     }
   }
@@ -669,12 +808,10 @@ class AgentForward {
       const T* from = samples_of(warp);
       const std::int64_t x_offset = call_.x.offset(row);
       const std::int64_t y_offset = call_.y.offset(row);
-      if (is_careful(warp, lane)) return;
+      if (!is_written(warp, lane)) return;
 #pragma unroll 8
       for (int k = start; k < shape_.n; k += step) {
-        const int at =
-            (kSplit ? (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) : k * kLanes) +
-            lane;
+        const int at = (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) + lane;
         call_.y.data[y_offset + k * call_.y.stride] =
             finished(from[at], x_offset + k * call_.x.stride);
       }
@@ -704,9 +841,9 @@ class AgentForward {
   std::int32_t chunk_size_ = 0;
   std::int64_t offset_ = 0;  // of the chunk in x, where rows are along memory
   RowKind kind_ = RowKind::missing;
-  Extent extent_;
+  bool has_huge_lam_ = false;
+  bool is_odd_ = false;
   T row_lam_ = 0;
-  T unbinding_ = 0;
   T origin_ = 0;
 };
 

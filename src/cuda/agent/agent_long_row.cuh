@@ -40,9 +40,9 @@ class AgentLongRow {
         codes[w] = 0;
       if (chunk_ == 0) call_.kinds[row_] = LongRowKind::searched;
     }
-    const CommonJump jump = find_common_jump<Search, double>(
-        *this, first, min(first + kLongLimit, n), n,
-        has_chunk_ && chunk_ > 0 && (kEdges || row_lam_ > 0), first);
+    const CommonJump jump =
+        find_common_jump<Search, double>(*this, first, min(first + kLongLimit, n), n,
+                                         has_chunk_ && chunk_ > 0 && (kEdges || row_lam_ > 0));
     if (!has_chunk_) return;
     call_.starts[row_ * call_.chunks + chunk_] =
         chunk_ == 0  ? 0
@@ -53,10 +53,12 @@ class AgentLongRow {
   /// Searches the lane's piece.
   __device__ void search() noexcept {
     const Piece piece = find_piece();
-    const bool gave_up = search_piece<Search, double>(*this, piece, chunk_ * kLongChunk, *this);
+    const PieceResult result = search_piece<Search, double>(*this, piece, *this);
     if (!has_chunk_) return;
     // A value may be odd because a sample is, or because samples are too large: care tells.
-    if (gave_up || has_extreme_lam_ || has_odd_value_) call_.tell(row_, LongRowKind::careful);
+    if (result.gave_up || result.is_odd || has_extreme_lam_) {
+      call_.tell(row_, LongRowKind::careful);
+    }
     if (!is_allowed_lam()) call_.tell(row_, LongRowKind::nan);
   }
 
@@ -75,30 +77,34 @@ class AgentLongRow {
     double lam[kGroup];
     [[nodiscard]] __device__ double operator[](int j) const noexcept { return lam[j]; }
   };
-  __device__ Lams load(std::int32_t i, double (&samples)[kGroup]) const noexcept {
+  [[nodiscard]] __device__ double zero() const noexcept {
+    return static_cast<double>(call_.rows.shape.n >> 31);
+  }
+  __device__ void prepare(std::int32_t, std::int32_t, std::int32_t) const noexcept {}
+  __device__ Lams load(std::int32_t i, std::int32_t last,
+                       double (&samples)[kGroup]) const noexcept {
     Lams lams;
 #pragma unroll
     for (int j = 0; j < kGroup; ++j) {
-      const std::int32_t k = min(i + j, call_.rows.shape.n - 1);
-      samples[j] = sample(k);
-      lams.lam[j] = kEdges ? lam(k) : 0;
+      samples[j] = i + j < last ? sample(i + j) : std::numeric_limits<double>::quiet_NaN();
+      lams.lam[j] = kEdges && i + j < last ? lam(i + j) : 0;
     }
     return lams;
   }
 
   // --- Sink ---
 
-  __device__ void put(std::int32_t first, Code code, double value) noexcept {
+  __device__ void put(std::int32_t first, bool down, double value) noexcept {
     const double shifted = value + origin_;
-    has_odd_value_ = has_odd_value_ || shifted - shifted != 0;
     using T = typename LongRows<Storage>::T;
     call_.values[row_ * call_.rows.shape.n + first] = static_cast<T>(shifted);
+    const Code code = first == 0 ? Code::plain : down ? Code::down : Code::up;
     atomicOr(call_.codes_of(row_) + first / 16, static_cast<std::uint32_t>(code)
                                                     << (2 * (first % 16)));
   }
 
  private:
-  using Search = SlopeSearch<double, DeviceArithmetic<double>, false, true>;
+  using Search = SlopeSearch<double, DeviceArithmetic<double>, false>;
   /// No edge of samples that the search can take carries more.
   static constexpr double kMostLam = 0x1p960;
   static constexpr double kLargestSize = 0x1p900;
@@ -166,7 +172,6 @@ class AgentLongRow {
   const double origin_;
   const std::int64_t lam_offset_;
   double row_lam_;
-  bool has_odd_value_ = false;
   bool has_extreme_lam_ = false;
 };
 

@@ -25,9 +25,20 @@ struct ForwardGrid {
   std::size_t workspace;
 };
 
+/// See ForwardRows.
+template <class Data>
+[[nodiscard]] std::int64_t chunks_apart(const PlacedRows<Data>& rows,
+                                        const ForwardShape& shape) noexcept {
+  if (rows.dims > 1) return 0;
+  const std::int64_t rows_apart = rows.dims == 1 ? rows.step[0] : 0;
+  if (shape.lanes_per_row == 1) return rows_apart;
+  const bool follow = rows_apart == std::int64_t{shape.chunk} * shape.lanes_per_row;
+  return shape.rows_per_warp == 1 || follow ? shape.chunk : 0;
+}
+
 template <class Kernel, class Storage>
-Status launch_forward(Kernel* kernel, const ForwardRows<Storage>& rows, bool edges,
-                      const Forward1d& call, const Context& context) noexcept {
+Status launch_forward(Kernel* kernel, ForwardRows<Storage>& rows, bool edges, const Forward1d& call,
+                      const Context& context) noexcept {
   const std::size_t shared = rows.shape.block_bytes(sizeof(ArithmeticOf<Storage>), edges);
   if (const Status status = allow_shared_memory(kernel, shared); !status.ok()) return status;
   // No more blocks than run at a time: each takes rows until there are none left.
@@ -39,6 +50,10 @@ Status launch_forward(Kernel* kernel, const ForwardRows<Storage>& rows, bool edg
   if (const Status status = check_workspace(grid.workspace, context); !status.ok()) return status;
   const CarefulSlots slots = {static_cast<std::byte*>(context.workspace), grid.slot_bytes,
                               grid.careful_lanes};
+  // What is streamed is written while it is read, and read again where it needs care.
+  const std::int64_t warps = std::int64_t{grid.blocks} * rows.shape.warps;
+  rows.may_stream =
+      !rows.sharp && rows.x.data != rows.y.data && rows.count >= kLeastStreamedRows * warps;
   kernel<<<static_cast<unsigned>(grid.blocks), static_cast<unsigned>(threads), shared,
            stream_of(context)>>>(rows, slots);
   return launch_status();
@@ -52,6 +67,8 @@ Status forward_in(const Forward1d& call, const Context& context) noexcept {
   rows.shape = forward_shape(call.rows.n, along, sizeof(ArithmeticOf<Storage>), edges,
                              current_device().block_shared_memory);
   if (rows.shape.warps == 0) return rows_forward(call, context);  // a small device
+  rows.x_chunks_apart = chunks_apart(rows.x, rows.shape);
+  rows.y_chunks_apart = chunks_apart(rows.y, rows.shape);
   const auto launch = [&]<bool kEdges, bool kSplit, bool kAlong>() {
     return launch_forward(&kernel_forward<Storage, kEdges, kSplit, kAlong>, rows, kEdges, call,
                           context);

@@ -11,8 +11,12 @@ namespace tautline::detail {
 
 inline constexpr int kLanes = 32;
 
-/// Rows that a warp keeps to solve with care later.
-inline constexpr int kCarefulRoom = 2 * kLanes;
+/// Rows that a warp keeps to solve with care later; as many to stream.
+inline constexpr int kListRoom = 2 * kLanes;
+/// Tasks whose rows are streamed at once where all of the one before had to be.
+inline constexpr int kSkippedTasks = 15;
+/// Rows are streamed only where each warp has so many that few lanes idle.
+inline constexpr int kLeastStreamedRows = 8;
 
 /// A lane searches a chunk of a row; a warp has the chunks of one or more rows, a
 /// sample a bank and a word of codes for sixteen of them.
@@ -34,15 +38,20 @@ struct ForwardShape {
   }
   [[nodiscard]] constexpr std::size_t block_bytes(std::size_t item, bool edges) const noexcept {
     return static_cast<std::size_t>(warps) *
-           (warp_bytes(item, edges) + kCarefulRoom * sizeof(std::int64_t));
+           (warp_bytes(item, edges) + 2 * kListRoom * sizeof(std::int64_t));
   }
 };
 
-/// A block has no more warps than this.
-inline constexpr int kMostWarps = 8;
-/// Blocks of rows that are not split, and how many of them a multiprocessor shall hold.
-inline constexpr int kMostWholeRowWarps = 2;
-inline constexpr int kWholeRowBlocks = 10;
+/// A block has no more warps than this: along memory a warp needs no other.
+[[nodiscard]] constexpr int most_forward_warps(bool split, bool along_memory) noexcept {
+  if (!split) return 2;
+  return along_memory ? 1 : 8;
+}
+/// So many blocks shall fit a multiprocessor by their registers, as they do by their memory.
+[[nodiscard]] constexpr int wanted_forward_blocks(bool split, bool along_memory) noexcept {
+  if (!split) return 10;
+  return along_memory ? 11 : 1;
+}
 /// Rows that need care have so much scratch, or a slot a warp where that is more.
 inline constexpr std::size_t kMostCarefulScratch = std::size_t{64} << 20;
 /// Rows up to this long are one lane's each.
@@ -58,7 +67,7 @@ inline constexpr std::int32_t kLongestWarpRow = 8192;
   constexpr int kTile = 32;
   ForwardShape shape;
   shape.n = n;
-  int wanted = kMostWholeRowWarps;
+  int wanted = most_forward_warps(false, rows_along_memory);
   if (n <= kLongestWholeRow) {
     shape.chunk = (n + kTile - 1) / kTile * kTile;
   } else {
@@ -67,7 +76,7 @@ inline constexpr std::int32_t kLongestWarpRow = 8192;
     shape.lanes_per_row = (n + shape.chunk - 1) / shape.chunk;
     shape.rows_per_warp = kLanes / shape.lanes_per_row;
     // Across memory, blocks have eight neighbouring rows: a sector of 32 bytes.
-    wanted = rows_along_memory ? 1 : std::clamp(8 / shape.rows_per_warp, 1, kMostWarps);
+    wanted = std::clamp(8 / shape.rows_per_warp, 1, most_forward_warps(true, rows_along_memory));
   }
   shape.warps = 1;
   const auto fitting = static_cast<int>(block_bytes / shape.block_bytes(item, edges));

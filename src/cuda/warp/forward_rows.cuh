@@ -20,7 +20,11 @@ struct ForwardRows {
   PlacedRows<Storage> y;
   bool whole_vectors;  // 16 bytes of arithmetic at a time, in x and in y
   bool whole_words;    // 16 bytes of codes at a time
+  /// How far the chunks of a warp's lanes lie apart in memory; 0: not evenly.
+  std::int64_t x_chunks_apart;
+  std::int64_t y_chunks_apart;
   bool sharp;
+  bool may_stream;  // there are rows for many lanes of a warp, and x is not needed for y
   DType lam_dtype;
   double lam_number;
   PlacedRows<const void* const> lam;  // offsets only

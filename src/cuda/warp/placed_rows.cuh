@@ -36,13 +36,15 @@ struct PlacedRows {
   }
 
   [[nodiscard]] __device__ std::int64_t offset(std::int64_t row) const noexcept {
+    if (dims <= 1) return row * step[0];
     std::int64_t at = 0;
+#pragma unroll 1
     for (int d = dims - 1; d > 0; --d) {
       const std::int64_t rest = row / shape[d];
       at += (row - rest * shape[d]) * step[d];
       row = rest;
     }
-    return dims > 0 ? at + row * step[0] : 0;
+    return at + row * step[0];
   }
   [[nodiscard]] __device__ Data* row(std::int64_t index) const noexcept {
     return data + offset(index);

@@ -36,39 +36,37 @@ struct DeviceArithmetic<float> {
   /// known to any compiler, which would see through it.
   template <bool kMayHaveCrossed>
   __device__ void tighten(Bounds<float>& b, float total, float behind, float floor_u,
-                          float ceiling_u, bool counts) const noexcept {
+                          float ceiling_u) const noexcept {
+    // Its only difference from the other form is that what has crossed stays as it is.
     if constexpr (kMayHaveCrossed) {
       asm volatile(
           "{.reg .pred o, p, q; .reg .f32 s, m, f, c;\n"
-          "setp.ne.u32 o, %10, 0; setp.le.and.f32 o, %0, %1, o;\n"
+          "setp.le.f32 o, %0, %1;\n"
           "rcp.approx.ftz.f32 s, %6; mul.f32 m, %7, s;\n"
           "fma.rn.f32 f, %8, s, m; fma.rn.f32 c, %9, s, m;\n"
           "setp.ge.and.f32 p, f, %0, o; setp.le.and.f32 q, c, %1, o;\n"
-          "@p add.f32 %0, f, %11; @p add.f32 %2, %6, %11; @p add.f32 %4, %7, %11;\n"
-          "@q mul.f32 %1, c, %12; @q mul.f32 %3, %6, %12; @q mul.f32 %5, %7, %12;}"
+          "@p add.f32 %0, f, %10; @p add.f32 %2, %6, %10; @p add.f32 %4, %7, %10;\n"
+          "@q mul.f32 %1, c, %11; @q mul.f32 %3, %6, %11; @q mul.f32 %5, %7, %11;}"
           : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length), "+f"(b.low_sum),
             "+f"(b.high_sum)
-          : "f"(behind), "f"(total), "f"(floor_u), "f"(ceiling_u),
-            "r"(static_cast<unsigned>(counts)), "f"(zero), "f"(one));
+          : "f"(behind), "f"(total), "f"(floor_u), "f"(ceiling_u), "f"(zero), "f"(one));
     } else {
       asm volatile(
-          "{.reg .pred o, p, q; .reg .f32 s, m, f, c;\n"
-          "setp.ne.u32 o, %10, 0;\n"
+          "{.reg .pred p, q; .reg .f32 s, m, f, c;\n"
           "rcp.approx.ftz.f32 s, %6; mul.f32 m, %7, s;\n"
           "fma.rn.f32 f, %8, s, m; fma.rn.f32 c, %9, s, m;\n"
-          "setp.ge.and.f32 p, f, %0, o; setp.le.and.f32 q, c, %1, o;\n"
-          "@p add.f32 %0, f, %11; @p add.f32 %2, %6, %11; @p add.f32 %4, %7, %11;\n"
-          "@q mul.f32 %1, c, %12; @q mul.f32 %3, %6, %12; @q mul.f32 %5, %7, %12;}"
+          "setp.ge.f32 p, f, %0; setp.le.f32 q, c, %1;\n"
+          "@p add.f32 %0, f, %10; @p add.f32 %2, %6, %10; @p add.f32 %4, %7, %10;\n"
+          "@q mul.f32 %1, c, %11; @q mul.f32 %3, %6, %11; @q mul.f32 %5, %7, %11;}"
           : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length), "+f"(b.low_sum),
             "+f"(b.high_sum)
-          : "f"(behind), "f"(total), "f"(floor_u), "f"(ceiling_u),
-            "r"(static_cast<unsigned>(counts)), "f"(zero), "f"(one));
+          : "f"(behind), "f"(total), "f"(floor_u), "f"(ceiling_u), "f"(zero), "f"(one));
     }
   }
-  /// a / length as IEEE 754 has it, for numbers far from the ends of the range.
+  /// a / length as IEEE 754 has it, but for quotients within 2^-44 of the middle between two
+  /// numbers: none of whole numbers below 2^24 is.
   static __device__ float divide(float a, float length) noexcept {
-    const float near = reciprocal(length);
-    const float share = __fmaf_rn(__fmaf_rn(-length, near, 1.0F), near, near);
+    const float share = reciprocal(length);
     const float quotient = a * share;
     return __fmaf_rn(__fmaf_rn(-length, quotient, a), share, quotient);
   }
@@ -97,12 +95,12 @@ struct DeviceArithmetic<double> {
   }
   template <bool kMayHaveCrossed>
   __device__ void tighten(Bounds<double>& b, double total, double behind, double floor_u,
-                          double ceiling_u, bool counts) const noexcept {
+                          double ceiling_u) const noexcept {
     const double share = reciprocal(behind);
     const double mean = total * share;
     const double floor = multiply_add(floor_u, share, mean);
     const double ceiling = multiply_add(ceiling_u, share, mean);
-    const bool open = counts && (!kMayHaveCrossed || b.low <= b.high);
+    const bool open = !kMayHaveCrossed || b.low <= b.high;
     const bool raises = open && floor >= b.low;
     const bool lowers = open && ceiling <= b.high;
     b.low = raises ? floor : b.low;
@@ -116,6 +114,17 @@ struct DeviceArithmetic<double> {
   static __device__ std::int32_t to_int(double whole) noexcept {
     return static_cast<std::int32_t>(whole);
   }
+};
+
+/// What rows are searched with that are longer than a lane's: one way, whoever searches.
+template <class T>
+using SplitSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
+
+/// The lams that a search takes; rows with others need care.
+template <class T>
+struct SearchedLam {
+  static constexpr T kLargest = sizeof(T) == 4 ? T(0x1p100) : T(0x1p900);
+  static constexpr T kSmallest = 1 / kLargest;
 };
 
 }  // namespace tautline::detail

@@ -22,23 +22,24 @@ struct Lams {
   T operator[](int j) const { return lam[j]; }
 };
 
-/// A row with one lam an edge; behind it stand NaN and lam 0.
+/// A row with one lam an edge.
 template <class T>
 class Row1d {
  public:
   Row1d(const std::vector<double>& x, const std::vector<double>& lam) {
     for (const double value : x) x_.push_back(static_cast<T>(value - x[0]));
     for (const double value : lam) lam_.push_back(static_cast<T>(value));
-    x_.resize(x.size() + kGroup, std::numeric_limits<T>::quiet_NaN());
-    lam_.resize(x.size() + kGroup);
+    lam_.resize(x.size());
   }
+  [[nodiscard]] static T zero() { return 0; }
+  static void prepare(std::int32_t /*first*/, std::int32_t /*next*/, std::int32_t /*last*/) {}
   [[nodiscard]] T sample(std::int32_t i) const { return x_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] T lam(std::int32_t i) const { return lam_[static_cast<std::size_t>(i)]; }
-  Lams<T> load(std::int32_t i, T (&samples)[kGroup]) const {
-    Lams<T> lams;
+  Lams<T> load(std::int32_t i, std::int32_t last, T (&samples)[kGroup]) const {
+    Lams<T> lams = {};
     for (int j = 0; j < kGroup; ++j) {
-      samples[j] = sample(i + j);
-      lams.lam[j] = lam(i + j);
+      samples[j] = i + j < last ? sample(i + j) : std::numeric_limits<T>::quiet_NaN();
+      if (i + j < last) lams.lam[j] = lam(i + j);
     }
     return lams;
   }
@@ -50,8 +51,10 @@ class Row1d {
 template <class T>
 struct Found {
   explicit Found(std::size_t n) : codes(n, Code::continues), values(n) {}
-  void put(std::int32_t first, Code code, T value) {
-    codes[static_cast<std::size_t>(first)] = code;
+  void put(std::int32_t first, bool down, T value) {
+    codes[static_cast<std::size_t>(first)] = first == 0 ? Code::plain
+                                             : down     ? Code::down
+                                                        : Code::up;
     values[static_cast<std::size_t>(first)] = value;
   }
   std::vector<Code> codes;
@@ -59,14 +62,14 @@ struct Found {
   bool gave_up = false;
 };
 
-template <class T, bool kPinned>
-using Search = detail::SlopeSearch<T, detail::PlainArithmetic<T>, true, kPinned>;
+template <class T>
+using Search = detail::SlopeSearch<T, detail::PlainArithmetic<T>, true>;
 
 template <class T>
 Found<T> search_row(const Row1d<T>& row, std::int32_t n) {
   Found<T> found(static_cast<std::size_t>(n));
   const detail::Piece piece = {0, n, Code::plain, Code::continues, true};
-  found.gave_up = detail::search_piece<Search<T, false>, T>(row, piece, 0, found);
+  found.gave_up = detail::search_piece<Search<T>, T>(row, piece, found).gave_up;
   return found;
 }
 
@@ -79,7 +82,7 @@ Found<T> search_pieces(const Row1d<T>& row, std::int32_t n, std::int32_t chunk, 
   std::vector<detail::CommonJump> starts = {{true, 0, Code::plain}};
   for (std::int32_t at = chunk; at < n; at += chunk) {
     const auto jump =
-        detail::find_common_jump<Search<T, true>, T>(row, at, std::min(at + reach, n), n, true, at);
+        detail::find_common_jump<Search<T>, T>(row, at, std::min(at + reach, n), n, true);
     if (jump.found) starts.push_back(jump);
   }
   std::sort(starts.begin(), starts.end(),
@@ -90,7 +93,7 @@ Found<T> search_pieces(const Row1d<T>& row, std::int32_t n, std::int32_t chunk, 
                                  is_last ? Code::continues : starts[i + 1].code, true};
     if (piece.first == piece.last) continue;  // two chunks met at the same jump
     ++pieces;
-    found.gave_up |= detail::search_piece<Search<T, true>, T>(row, piece, piece.first, found);
+    found.gave_up |= detail::search_piece<Search<T>, T>(row, piece, found).gave_up;
   }
   return found;
 }
@@ -162,7 +165,7 @@ TYPED_TEST(PieceSearch, FindsTheSameInPieces) {
 }
 
 TYPED_TEST(PieceSearch, GivesUpOnARampRatherThanReadItAgainAndAgain) {
-  std::vector<double> x(4000), lam(3999, 2000.0);
+  std::vector<double> x(4000), lam(3999, 1e5);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
   EXPECT_TRUE(search_row(Row1d<TypeParam>(x, lam), 4000).gave_up);
 }
