@@ -9,37 +9,78 @@ namespace tautline::detail {
 
 /// A thread has the elements of one word of codes.
 inline constexpr int kWordElements = 16;
-/// Words whose sums are added up before those of others are.
+/// Words whose sums are added up before those of others are: those of a warp.
 inline constexpr int kGroupWords = 32;
 /// A block has no more of a row than this.
 inline constexpr std::int32_t kBackwardTile = 8192;
 inline constexpr int kTileWords = kBackwardTile / kWordElements;
-/// Threads of a block, by the size of the arithmetic type; across memory more, to have
-/// more neighbouring rows.
-[[nodiscard]] constexpr int most_backward_threads(std::size_t item, bool along_memory) noexcept {
-  return item > sizeof(float) || along_memory ? kTileWords : 2 * kTileWords;
-}
+/// Warps of a block at most.
+inline constexpr int kMostBackwardWarps = 32;
 
-/// A block has `words` words of each of `rows` rows.
-struct BackwardShape {
-  int words = 0;  // of a row, or of a tile of it
-  int rows = 0;
-
-  [[nodiscard]] constexpr int groups() const noexcept {
-    return (words + kGroupWords - 1) / kGroupWords;
-  }
-  [[nodiscard]] constexpr int threads() const noexcept { return (words * rows + 31) / 32 * 32; }
+/// How a block reads and writes gradients.
+enum class BackwardAccess {
+  vectors,  // 16 bytes at a time, of rows of whole words without gaps between them
+  along,    // neighbouring lanes, neighbouring elements of a row
+  across,   // neighbouring lanes, neighbouring rows
 };
 
-[[nodiscard]] inline BackwardShape backward_shape(std::int32_t n, std::size_t item,
-                                                  bool along_memory) noexcept {
+/// What a warp has: whole rows, or one of the groups of a row of several.
+enum class BackwardSpan { rows, group };
+
+/// What a kernel is for. Gradients of lam one an edge need registers that others do without.
+enum class BackwardTask { gradients, gradients_with_edges, tile_sums };
+
+/// Across memory more threads, to have more neighbouring rows.
+[[nodiscard]] constexpr int most_backward_threads(std::size_t arithmetic,
+                                                  BackwardAccess access) noexcept {
+  const bool wide = arithmetic > sizeof(float);
+  return wide || access != BackwardAccess::across ? kTileWords : 2 * kTileWords;
+}
+/// Blocks of that many threads that have to fit: as many as leave float32 arithmetic 64
+/// registers.
+[[nodiscard]] constexpr int least_backward_blocks(std::size_t arithmetic,
+                                                  BackwardAccess access) noexcept {
+  return arithmetic > sizeof(float) || access == BackwardAccess::across ? 1 : 2;
+}
+
+/// A block has `words` words of each of `rows` rows; a warp has `warp_rows` rows, or one
+/// of the `groups` groups of a row.
+struct BackwardShape {
+  int words = 0;  // of a row, or of a tile of it
+  int groups = 0;
+  int warp_rows = 0;
+  int rows = 0;
+  int row_bits = 0;                // rows = 2^row_bits, across memory
+  std::uint32_t word_inverse = 0;  // lane / words, warp / groups: times this, over 2^16
+  std::uint32_t group_inverse = 0;
+
+  [[nodiscard]] constexpr int threads() const noexcept {
+    return (rows + warp_rows - 1) / warp_rows * groups * 32;
+  }
+};
+
+[[nodiscard]] inline BackwardShape backward_shape(std::int32_t n, std::size_t storage,
+                                                  std::size_t arithmetic,
+                                                  BackwardAccess access) noexcept {
   const std::int32_t elements = std::min(n, kBackwardTile);
   BackwardShape shape;
   shape.words = (elements + kWordElements - 1) / kWordElements;
-  // Along memory enough rows to fill four warps; across it neighbouring rows that fill
-  // lines, or as much of them as a block can have.
-  shape.rows = along_memory ? std::max(128 / shape.words, 1)
-                            : std::clamp(most_backward_threads(item, false) / shape.words, 1, 32);
+  shape.groups = (shape.words + kGroupWords - 1) / kGroupWords;
+  shape.warp_rows = std::max(kGroupWords / shape.words, 1);
+  shape.word_inverse = 65536U / static_cast<std::uint32_t>(shape.words) + 1;
+  shape.group_inverse = 65536U / static_cast<std::uint32_t>(shape.groups) + 1;
+  if (access != BackwardAccess::across) {
+    shape.rows = shape.groups == 1 ? 4 * shape.warp_rows : 1;
+    return shape;
+  }
+  // Neighbouring rows that fill lines, or at least the 32 bytes that memory is read by,
+  // or as much of them as a block can have.
+  const auto narrower = [&] {
+    const bool fills = (storage << shape.row_bits) > 32;
+    const int most = fills ? kTileWords : most_backward_threads(arithmetic, access);
+    return shape.row_bits > 0 && shape.threads() > most;
+  };
+  for (shape.row_bits = 5, shape.rows = 32; narrower(); shape.rows /= 2) --shape.row_bits;
   return shape;
 }
 

@@ -23,21 +23,19 @@ template <class Storage>
 struct BackwardRows {
   std::int64_t count;
   std::int32_t n;
+  std::int32_t row_words;   // of codes
+  std::int64_t word_count;  // of all rows
+  std::int32_t tile_count;  // of a row
   BackwardShape shape;
   const std::uint32_t* partition;
   PlacedRows<const Storage> grad_y;
   PlacedRows<Storage> grad_x;
   bool wants_x;
-  bool whole_vectors;  // rows of whole words that follow one another without gaps
   bool sharp;
   DType lam_dtype;
   PlacedRows<const void* const> lam;  // offsets only
   void* lam_data;                     // null: not wanted
-  TileSums* tiles;                    // only where rows are longer than a tile
-
-  [[nodiscard]] __device__ std::int32_t tile_count() const noexcept {
-    return (n + kBackwardTile - 1) / kBackwardTile;
-  }
+  TileSums* tiles;                    // null: rows are no longer than a tile
 };
 
 /// The one place that gradients of lam are written.

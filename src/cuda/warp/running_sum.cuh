@@ -1,5 +1,7 @@
 // Sums of gradients: float32 in groups that keep them short, float64 with what each
 // addition loses carried along, so that gradients far from 0 keep their digits.
+//
+// A sum of nothing is -0, which changes no number that is added to it, not even -0.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +13,31 @@ struct RunningSum;
 
 template <>
 struct RunningSum<float> {
-  float value = 0;
+  float value = -0.0F;
 
   __device__ void add(float other) noexcept { value += other; }
   __device__ void add(RunningSum other) noexcept { value += other.value; }
+  [[nodiscard]] __device__ float total() const noexcept { return value; }
   [[nodiscard]] __device__ double wide() const noexcept { return static_cast<double>(value); }
 
-  /// One rounding more than a division has in rare cases, and a third of its work.
-  [[nodiscard]] __device__ float mean(float count) const noexcept {
+  /// One rounding more than a division has in rare cases, and a third of its work; of one
+  /// element that element, bit for bit. Cheap enough to be had where it is not wanted.
+  [[nodiscard]] __device__ float mean(float count, bool /*wanted*/) const noexcept {
     float share;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(count));
     const float mean = value * share;
-    return __fmaf_rn(__fmaf_rn(-mean, count, value), share, mean);
+    const float rest = __fmaf_rn(-mean, count, value);
+    return count == 1 ? mean : __fmaf_rn(rest, share, mean);
+  }
+  [[nodiscard]] __device__ RunningSum from_lane_before(int distance) const noexcept {
+    return {__shfl_up_sync(0xFFFFFFFFU, value, distance)};
   }
 };
 
 template <>
 struct RunningSum<double> {
-  double value = 0;
-  double rest = 0;
+  double value = -0.0;
+  double rest = -0.0;
 
   __device__ void add(double other) noexcept {
     const double sum = value + other;
@@ -41,9 +49,15 @@ struct RunningSum<double> {
     add(other.value);
     rest += other.rest;
   }
+  [[nodiscard]] __device__ double total() const noexcept { return value + rest; }
   [[nodiscard]] __device__ double wide() const noexcept { return value + rest; }
-  [[nodiscard]] __device__ double mean(double count) const noexcept {
-    return (value + rest) / count;
+  [[nodiscard]] __device__ double mean(double count, bool wanted) const noexcept {
+    if (!wanted) return 0;
+    return count == 1 ? value : (value + rest) / count;
+  }
+  [[nodiscard]] __device__ RunningSum from_lane_before(int distance) const noexcept {
+    return {__shfl_up_sync(0xFFFFFFFFU, value, distance),
+            __shfl_up_sync(0xFFFFFFFFU, rest, distance)};
   }
 };
 

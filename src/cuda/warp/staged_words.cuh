@@ -1,0 +1,314 @@
+// The elements of a warp's or a block's words, exchanged through shared memory so that
+// whole lines of device memory are read and written while each thread has the elements
+// of its own word.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/warp/backward_rows.cuh"
+
+namespace tautline::detail {
+
+/// Which words a thread and its warp have.
+struct WordPlace {
+  int lane;
+  int warp;
+  int slot;                 // of the thread's row, in the block
+  int first_slot;           // of the warp's first row
+  int group;                // of the warp, in its row
+  int in_group;             // of the thread's word
+  int warp_words;           // of the warp; lanes from there on have none
+  std::int32_t tile;        // of the block
+  std::int64_t block_row;   // first row of the block
+  std::int64_t first_word;  // of the warp, in the partition
+
+  [[nodiscard]] __device__ bool has_word() const noexcept { return lane < warp_words; }
+  [[nodiscard]] __device__ int word_in_tile() const noexcept {
+    return group * kGroupWords + in_group;
+  }
+  [[nodiscard]] __device__ std::int32_t word() const noexcept {
+    return tile * kTileWords + word_in_tile();
+  }
+  [[nodiscard]] __device__ std::int64_t row() const noexcept { return block_row + slot; }
+};
+
+/// Loads begin in the constructor; take() has the thread's elements, which put() replaces
+/// and store() writes.
+template <class Storage, BackwardAccess kAccess>
+class StagedWords;
+
+/// A warp reads and writes 16 bytes a lane.
+template <class Storage>
+class StagedWords<Storage, BackwardAccess::vectors> {
+  using T = ArithmeticOf<Storage>;
+  static constexpr unsigned kVectors = kWordElements * sizeof(Storage) / 16;  // a word of codes
+  static constexpr int kPerVector = 16 / sizeof(Storage);
+
+  struct alignas(16) Packed {
+    Storage item[kPerVector];
+  };
+
+ public:
+  [[nodiscard]] static std::size_t bytes(const BackwardShape& shape) noexcept {
+    return static_cast<std::size_t>(shape.threads()) * kWordElements * sizeof(Storage);
+  }
+
+  __device__ StagedWords(const BackwardRows<Storage>& call, const WordPlace& place,
+                         char* shared) noexcept
+      : staging_(reinterpret_cast<Packed*>(shared) +
+                 static_cast<unsigned>(place.warp) * 32 * kVectors),
+        lane_(static_cast<unsigned>(place.lane)),
+        size_(place.warp_words * static_cast<int>(kVectors) - place.lane),
+        offset_(place.first_word * std::int64_t{kVectors} + place.lane) {
+    const auto* from = reinterpret_cast<const Packed*>(call.grad_y.data) + offset_;
+#pragma unroll
+    for (unsigned j = 0; j < kVectors; ++j)
+      loaded_[j] = static_cast<int>(j * 32) < size_ ? from[j * 32] : Packed{};
+  }
+
+  __device__ void arrive() noexcept {
+#pragma unroll
+    for (unsigned j = 0; j < kVectors; ++j) staging_[in_memory_order(j)] = loaded_[j];
+    __syncwarp();
+  }
+
+  __device__ void take(T (&values)[kWordElements]) const noexcept {
+#pragma unroll
+    for (unsigned i = 0; i < kVectors; ++i) {
+      const Packed packed = staging_[of_own_word(i)];
+#pragma unroll
+      for (int j = 0; j < kPerVector; ++j) values[i * kPerVector + j] = widen<T>(packed.item[j]);
+    }
+  }
+
+  __device__ void put(const T (&values)[kWordElements]) noexcept {
+#pragma unroll
+    for (unsigned i = 0; i < kVectors; ++i) {
+      Packed packed;
+#pragma unroll
+      for (int j = 0; j < kPerVector; ++j) {
+        packed.item[j] = narrow<Storage>(values[i * kPerVector + j]);
+      }
+      staging_[of_own_word(i)] = packed;
+    }
+    __syncwarp();
+  }
+
+  __device__ void store(const BackwardRows<Storage>& call) const noexcept {
+    auto* to = reinterpret_cast<Packed*>(call.grad_x.data) + offset_;
+#pragma unroll
+    for (unsigned j = 0; j < kVectors; ++j) {
+      if (static_cast<int>(j * 32) < size_) to[j * 32] = staging_[in_memory_order(j)];
+    }
+  }
+
+ private:
+  // The vectors of a word are swapped with one another so that those of neighbouring lanes
+  // lie in different banks: vector v of word w is at w * kVectors + (v ^ w / (8 / kVectors)).
+
+  /// The lane's j-th vector in the order of memory, which is 32 j + lane.
+  [[nodiscard]] __device__ unsigned in_memory_order(unsigned j) const noexcept {
+    return 32 * j + (lane_ ^ ((lane_ / 8 + 4 * j) & kMask));
+  }
+  [[nodiscard]] __device__ unsigned of_own_word(unsigned vector) const noexcept {
+    return lane_ * kVectors + ((lane_ / (8 / kVectors) ^ vector) & kMask);
+  }
+
+  static constexpr unsigned kMask = kVectors - 1;
+  Packed* const staging_;
+  const unsigned lane_;
+  const int size_;             // vectors of the warp from the lane's first on
+  const std::int64_t offset_;  // of the lane's first vector
+  Packed loaded_[kVectors];
+};
+
+/// A thread's word in shared memory; words are an element apart, so that those of
+/// neighbouring lanes begin in different banks.
+template <class Storage>
+class StagedWord {
+  using T = ArithmeticOf<Storage>;
+
+ public:
+  /// `size`: elements that the row has from the word's first on.
+  __device__ StagedWord(Storage* items, std::int32_t size) noexcept : items_(items), size_(size) {}
+
+  __device__ void take(T (&values)[kWordElements]) const noexcept {
+#pragma unroll
+    for (int i = 0; i < kWordElements; ++i) {
+      values[i] = i < size_ ? widen<T>(items_[i]) : T(-0.0);
+    }
+  }
+  __device__ void put(const T (&values)[kWordElements]) noexcept {
+#pragma unroll
+    for (int i = 0; i < kWordElements; ++i) {
+      if (i < size_) items_[i] = narrow<Storage>(values[i]);
+    }
+  }
+
+ private:
+  Storage* const items_;
+  const std::int32_t size_;
+};
+
+inline constexpr int kWordPitch = kWordElements + 1;
+
+/// A warp reads and writes two words at a time, an element a lane.
+template <class Storage>
+class StagedWords<Storage, BackwardAccess::along> {
+  using T = ArithmeticOf<Storage>;
+
+ public:
+  [[nodiscard]] static std::size_t bytes(const BackwardShape& shape) noexcept {
+    return static_cast<std::size_t>(shape.threads() * kWordPitch) * sizeof(Storage);
+  }
+
+  __device__ StagedWords(const BackwardRows<Storage>& call, const WordPlace& place,
+                         char* shared) noexcept
+      : place_(place),
+        staging_(reinterpret_cast<Storage*>(shared) + place.warp * 32 * kWordPitch),
+        size_(place.has_word() ? call.n - place.word() * kWordElements : 0),
+        own_(staging_ + place.lane * kWordPitch, size_) {
+    const std::int64_t own_first = first_of(call.grad_y);
+#pragma unroll
+    for (int j = 0; j < kWordElements; ++j) {
+      const std::int64_t first = __shfl_sync(kAllLanes, own_first, word_of(j));
+      if (has_element(j)) loaded_[j] = call.grad_y.data[first + element()];
+    }
+  }
+  __device__ void arrive() noexcept {
+#pragma unroll
+    for (int j = 0; j < kWordElements; ++j) {
+      if (has_element(j)) staged(j) = loaded_[j];
+    }
+    __syncwarp();
+  }
+  __device__ void take(T (&values)[kWordElements]) const noexcept {
+    own_.take(values);
+  }
+  __device__ void put(const T (&values)[kWordElements]) noexcept {
+    own_.put(values);
+    __syncwarp();
+  }
+  __device__ void store(const BackwardRows<Storage>& call) const noexcept {
+    const std::int64_t own_first = first_of(call.grad_x);
+#pragma unroll
+    for (int j = 0; j < kWordElements; ++j) {
+      const std::int64_t first = __shfl_sync(kAllLanes, own_first, word_of(j));
+      if (has_element(j)) call.grad_x.data[first + element()] = staged(j);
+    }
+  }
+
+ private:
+  static constexpr unsigned kAllLanes = 0xFFFFFFFFU;
+
+  /// Where the thread's own word begins.
+  template <class Data>
+  [[nodiscard]] __device__ std::int64_t first_of(const PlacedRows<Data>& rows) const noexcept {
+    return place_.has_word() ? rows.offset(place_.row()) + place_.word() * kWordElements : 0;
+  }
+  /// The word, of a lane of the same number, and the element of it that the lane moves.
+  [[nodiscard]] __device__ int word_of(int j) const noexcept {
+    return 2 * j + place_.lane / kWordElements;
+  }
+  [[nodiscard]] __device__ int element() const noexcept {
+    return place_.lane % kWordElements;
+  }
+  [[nodiscard]] __device__ bool has_element(int j) const noexcept {
+    return element() < __shfl_sync(kAllLanes, size_, word_of(j));
+  }
+  [[nodiscard]] __device__ Storage& staged(int j) const noexcept {
+    return staging_[word_of(j) * kWordPitch + element()];
+  }
+
+  const WordPlace place_;
+  Storage* const staging_;
+  const std::int32_t size_;  // elements of the row from the own word's first on
+  StagedWord<Storage> own_;
+  Storage loaded_[kWordElements];
+};
+
+/// A block reads and writes its rows side by side, an element of each at a time.
+template <class Storage>
+class StagedWords<Storage, BackwardAccess::across> {
+  using T = ArithmeticOf<Storage>;
+
+ public:
+  [[nodiscard]] static std::size_t bytes(const BackwardShape& shape) noexcept {
+    return static_cast<std::size_t>(shape.rows * pitch(shape)) * sizeof(Storage);
+  }
+
+  __device__ StagedWords(const BackwardRows<Storage>& call, const WordPlace& place,
+                         char* shared) noexcept
+      : items_(reinterpret_cast<Storage*>(shared)),
+        pitch_(pitch(call.shape)),
+        own_(items_ + place.slot * pitch_ + place.word_in_tile() * kWordPitch,
+             place.has_word() ? call.n - place.word() * kWordElements : 0),
+        slot_(static_cast<int>(threadIdx.x) & (call.shape.rows - 1)),
+        first_(static_cast<int>(threadIdx.x) >> call.shape.row_bits),
+        apart_(static_cast<int>(blockDim.x) >> call.shape.row_bits),
+        row_(place.block_row + slot_),
+        tile_first_(place.tile * kBackwardTile),
+        size_(row_ < call.count
+                  ? min(call.n - tile_first_, std::int32_t{call.shape.words * kWordElements})
+                  : 0) {
+    if (size_ <= first_) return;
+    const std::int64_t apart = apart_ * call.grad_y.stride;
+    const Storage* from = first_of(call.grad_y);
+    Storage loaded[kWordElements];
+#pragma unroll
+    for (int j = 0; j < kWordElements; ++j, from += apart) {
+      if (first_ + j * apart_ < size_) loaded[j] = *from;
+    }
+#pragma unroll
+    for (int j = 0; j < kWordElements; ++j) {
+      if (first_ + j * apart_ < size_) staged(first_ + j * apart_) = loaded[j];
+    }
+  }
+  __device__ void arrive() const noexcept {
+    __syncthreads();
+  }
+  __device__ void take(T (&values)[kWordElements]) const noexcept {
+    own_.take(values);
+  }
+  __device__ void put(const T (&values)[kWordElements]) noexcept {
+    own_.put(values);
+    __syncthreads();
+  }
+  __device__ void store(const BackwardRows<Storage>& call) const noexcept {
+    if (size_ <= first_) return;
+    const std::int64_t apart = apart_ * call.grad_x.stride;
+    Storage* to = first_of(call.grad_x);
+#pragma unroll
+    for (int j = 0; j < kWordElements; ++j, to += apart) {
+      if (first_ + j * apart_ < size_) *to = staged(first_ + j * apart_);
+    }
+  }
+
+ private:
+  template <class Data>
+  [[nodiscard]] __device__ Data* first_of(const PlacedRows<Data>& rows) const noexcept {
+    return rows.row(row_) + std::int64_t{tile_first_ + first_} * rows.stride;
+  }
+
+  /// Rows are an odd number of elements apart: neighbouring ones lie in different banks.
+  [[nodiscard]] static constexpr __host__ __device__ int pitch(const BackwardShape& shape) {
+    return shape.words * kWordPitch | 1;
+  }
+  [[nodiscard]] __device__ Storage& staged(std::int32_t k) const noexcept {
+    return items_[slot_ * pitch_ + k + k / kWordElements];
+  }
+
+  Storage* const items_;
+  const int pitch_;
+  StagedWord<Storage> own_;
+  // Of the row's elements in the tile the thread moves first_, first_ + apart_, ...: no
+  // more than sixteen, as the block has at least as many threads as words.
+  const int slot_;
+  const int first_;
+  const int apart_;
+  const std::int64_t row_;
+  const std::int32_t tile_first_;
+  const std::int32_t size_;
+};
+
+}  // namespace tautline::detail
