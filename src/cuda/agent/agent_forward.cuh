@@ -172,12 +172,14 @@ class AgentForward {
     std::int64_t edge_offset = 0;
     if (has_row) {
       offset_ = call_.x.offset(row_) + chunk_first_ * call_.x.stride;
-      row_lam_ = T(call_.lam_number);
+      double lam = call_.lam_number;
       if (call_.lam_data != nullptr) {
         const std::int64_t at = call_.lam.offset(row_);
         edge_offset = at + chunk_first_ * call_.lam.stride;
-        if (!kEdges) row_lam_ = load_as<T>(call_.lam_data, call_.lam_dtype, at);
+        if (!kEdges) lam = load_as<double>(call_.lam_data, call_.lam_dtype, at);
       }
+      row_lam_ = T(lam);
+      copies_ = !kEdges && lam == 0;  // not where lam is 0 only in T
     }
     if constexpr (kAlongMemory) {
       __syncwarp();
@@ -210,7 +212,7 @@ class AgentForward {
       // The row's first sample is the first of its first lane's first vector.
       origin_ = reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item[0];
       __syncwarp();
-      if (copies()) origin_ = 0;
+      if (copies_) origin_ = 0;
       for (int t = 0; t < shape_.chunk; t += kTile) {
         transpose(x_ + t * kLanes, origin_);
         if constexpr (kEdges) transpose(lam_ + t * kLanes, T(0));
@@ -223,19 +225,15 @@ class AgentForward {
       __syncthreads();
       origin_ = x_[first_lane_];
       __syncwarp();
-      if (copies()) origin_ = 0;
+      if (copies_) origin_ = 0;
 #pragma unroll 8
       for (int k = 0; k < chunk_size_; ++k) x_[k * kLanes + lane_] -= origin_;
     }
   }
-  [[nodiscard]] __device__ bool copies() const noexcept {
-    return !kEdges && row_lam_ == 0;
-  }
-
   /// Across memory neighbouring lanes have neighbouring rows: where each has a whole one, it
   /// brings its own.
   __device__ void stage_own(std::int64_t edge_offset) noexcept {
-    constexpr int kAtOnce = 16;
+    constexpr int kAtOnce = 32;
     const Storage* from = call_.x.data + offset_;
     for (int first = 0; first < chunk_size_; first += kAtOnce) {
       T samples[kAtOnce];
@@ -243,15 +241,14 @@ class AgentForward {
       for (int k = 0; k < kAtOnce; ++k) {
         samples[k] = first + k < chunk_size_ ? widen<T>(from[(first + k) * call_.x.stride]) : T(0);
       }
-      if (first == 0) origin_ = copies() ? T(0) : samples[0];
+      if (first == 0) origin_ = copies_ ? T(0) : samples[0];
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) x_[(first + k) * kLanes + lane_] = samples[k] - origin_;
     }
     if constexpr (kEdges) {
-      for (int k = 0; k < chunk_size_; ++k) {
-        const std::int64_t at = edge_offset + k * call_.lam.stride;
+      for (int k = 0; k < min(chunk_size_, shape_.n - 1); ++k) {
         lam_[k * kLanes + lane_] =
-            k + 1 < shape_.n ? load_as<T>(call_.lam_data, call_.lam_dtype, at) : T(0);
+            load_as<T>(call_.lam_data, call_.lam_dtype, edge_offset + k * call_.lam.stride);
       }
     }
   }
@@ -371,11 +368,9 @@ class AgentForward {
         } else {
           to[at] = widen<T>(from[k * call_.x.stride]);
         }
-        if constexpr (kEdges) {
+        if (kEdges && k + 1 < shape_.n) {
           to[shape_.depth() * kLanes + at] =
-              k + 1 < shape_.n
-                  ? load_as<T>(call_.lam_data, call_.lam_dtype, edges + k * call_.lam.stride)
-                  : T(0);
+              load_as<T>(call_.lam_data, call_.lam_dtype, edges + k * call_.lam.stride);
         }
       }
     });
@@ -411,6 +406,9 @@ class AgentForward {
         has_huge_lam_ = has_huge_lam_ || lam > kLargestLam;
         lam = min(lam, kLargestLam);
       }
+      // Behind the last sample there is no edge, and nothing that bounds a value.
+      const int last = shape_.n - 1 - chunk_first_;
+      if (0 <= last && last < chunk_size_) lam_[last * kLanes + lane_] = kLargestLam;
     } else {
       has_huge_lam_ = row_lam_ > kLargestLam;
       row_lam_ = min(row_lam_, kLargestLam);
@@ -421,7 +419,7 @@ class AgentForward {
     if (kind_ == RowKind::missing) return;
     if (is_nan) {
       kind_ = RowKind::nan;
-    } else if (copies() && !call_.sharp) {
+    } else if (copies_ && !call_.sharp) {
       kind_ = RowKind::copied;
     } else if (is_tiny) {
       kind_ = RowKind::careful;
@@ -430,8 +428,7 @@ class AgentForward {
 
   // --- The search ---
 
-  using Search =
-      std::conditional_t<kSplit, SplitSearch<T>, SlopeSearch<T, DeviceArithmetic<T>, false>>;
+  using Search = DeviceSearch<T>;
 
   struct UniformGroup {
     static constexpr bool kUniform = true;
@@ -843,6 +840,7 @@ class AgentForward {
   RowKind kind_ = RowKind::missing;
   bool has_huge_lam_ = false;
   bool is_odd_ = false;
+  bool copies_ = false;
   T row_lam_ = 0;
   T origin_ = 0;
 };

@@ -69,8 +69,9 @@ class AgentLongRow {
   }
   [[nodiscard]] __device__ double lam(std::int32_t e) const noexcept {
     if constexpr (!kEdges) return row_lam_;
+    // Behind the last sample there is no edge, and nothing that bounds a value.
     return e + 1 < call_.rows.shape.n ? bounded(lam_at(lam_offset_ + e * call_.rows.lam.stride))
-                                      : 0;
+                                      : kMostLam;
   }
   struct Lams {
     static constexpr bool kUniform = !kEdges;

@@ -7,7 +7,7 @@
 // Traffic: x is read twice or so, mostly from the caches; values and codes at the starts
 // of segments are written, read again, and y is written.
 //
-// Sums are those of split rows, so the bits are the same whoever solves a row.
+// Sums are those of other rows, so the bits are the same whoever solves a row.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ template <class Storage, bool kAlongMemory>
 class AgentStream {
  public:
   using T = ArithmeticOf<Storage>;
-  using Search = SplitSearch<T>;
+  using Search = DeviceSearch<T>;
 
   /// `ring` has the depth of the call's shape; `codes` has room for those of 32 rows.
   __device__ AgentStream(const ForwardRows<Storage>& call, T* ring, std::uint32_t* codes) noexcept
@@ -37,10 +37,10 @@ class AgentStream {
         ring_(ring + lane_),
         warp_codes_(codes) {}
 
-  /// Solves the rows on a list of at most 32, but for those that need care.
-  __device__ void solve(const std::int64_t* list, int count) noexcept {
+  /// Solves the rows of the first `count` lanes, but for those that need care.
+  __device__ void solve(std::int64_t row, int count) noexcept {
     has_row_ = lane_ < count;
-    row_ = list[has_row_ ? lane_ : 0];
+    row_ = row;
     x_ = call_.x.row(row_);
     y_ = call_.y.row(row_);
     codes_ = codes_of(lane_, row_);

@@ -34,11 +34,12 @@ struct ForwardShape {
   [[nodiscard]] constexpr int words() const noexcept { return (chunk + 15) / 16; }
   [[nodiscard]] constexpr std::size_t warp_bytes(std::size_t item, bool edges) const noexcept {
     return kLanes * (static_cast<std::size_t>(depth()) * item * (edges ? 2 : 1) +
-                     static_cast<std::size_t>(words()) * sizeof(std::uint32_t));
+                     static_cast<std::size_t>(words()) * sizeof(std::int32_t));
   }
   [[nodiscard]] constexpr std::size_t block_bytes(std::size_t item, bool edges) const noexcept {
     return static_cast<std::size_t>(warps) *
-           (warp_bytes(item, edges) + 2 * kListRoom * sizeof(std::int64_t));
+           (warp_bytes(item, edges) +
+            (lanes_per_row > 1 ? 2 : 1) * kListRoom * sizeof(std::int32_t));
   }
 };
 
@@ -50,12 +51,14 @@ struct ForwardShape {
 /// So many blocks shall fit a multiprocessor by their registers, as they do by their memory.
 [[nodiscard]] constexpr int wanted_forward_blocks(bool split, bool along_memory) noexcept {
   if (!split) return 10;
-  return along_memory ? 11 : 1;
+  return along_memory ? 11 : 2;
 }
 /// Rows that need care have so much scratch, or a slot a warp where that is more.
 inline constexpr std::size_t kMostCarefulScratch = std::size_t{64} << 20;
-/// Rows up to this long are one lane's each.
-inline constexpr std::int32_t kLongestWholeRow = 128;
+/// A row is one lane's where its samples, and its lams, have no more bytes than this.
+[[nodiscard]] constexpr std::size_t most_whole_row_bytes(bool along_memory) noexcept {
+  return along_memory ? 1024 : 512;
+}
 /// The longest row that a warp holds.
 inline constexpr std::int32_t kLongestWarpRow = 8192;
 
@@ -68,7 +71,8 @@ inline constexpr std::int32_t kLongestWarpRow = 8192;
   ForwardShape shape;
   shape.n = n;
   int wanted = most_forward_warps(false, rows_along_memory);
-  if (n <= kLongestWholeRow) {
+  const std::size_t row_bytes = static_cast<std::size_t>(n) * item * (edges ? 2 : 1);
+  if (row_bytes <= most_whole_row_bytes(rows_along_memory)) {
     shape.chunk = (n + kTile - 1) / kTile * kTile;
   } else {
     shape.log_chunk = n <= kLanes * 128 ? 7 : 8;

@@ -116,9 +116,9 @@ struct DeviceArithmetic<double> {
   }
 };
 
-/// What rows are searched with that are longer than a lane's: one way, whoever searches.
+/// What rows are searched with that a warp holds: one way, whoever searches.
 template <class T>
-using SplitSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
+using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
 
 /// The lams that a search takes; rows with others need care.
 template <class T>
