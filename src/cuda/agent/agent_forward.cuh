@@ -235,15 +235,22 @@ class AgentForward {
   __device__ void stage_own(std::int64_t edge_offset) noexcept {
     constexpr int kAtOnce = 32;
     const Storage* from = call_.x.data + offset_;
-    for (int first = 0; first < chunk_size_; first += kAtOnce) {
-      T samples[kAtOnce];
+    const auto stage = [&]<bool kAll>(int first) {
+      T samples[kAtOnce] = {};
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
-        samples[k] = first + k < chunk_size_ ? widen<T>(from[(first + k) * call_.x.stride]) : T(0);
+        if (kAll || first + k < shape_.n) samples[k] = widen<T>(*from);
+        from += call_.x.stride;
       }
       if (first == 0) origin_ = copies_ ? T(0) : samples[0];
+      T* to = x_ + first * kLanes + lane_;
 #pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) x_[(first + k) * kLanes + lane_] = samples[k] - origin_;
+      for (int k = 0; k < kAtOnce; ++k) to[k * kLanes] = samples[k] - origin_;
+    };
+    if (chunk_size_ > 0) {
+      int first = 0;
+      for (; first + kAtOnce <= shape_.n; first += kAtOnce) stage.template operator()<true>(first);
+      if (first < shape_.n) stage.template operator()<false>(first);
     }
     if constexpr (kEdges) {
       for (int k = 0; k < min(chunk_size_, shape_.n - 1); ++k) {
@@ -669,19 +676,31 @@ class AgentForward {
   /// The counterpart of stage_own.
   __device__ void store_own() const noexcept {
     if (!writes()) return;
-    const std::int64_t y_offset = call_.y.offset(row_);
+    Storage* to = call_.y.data + call_.y.offset(row_);
+    const Storage* samples = call_.x.data + offset_;
     T current = 0;
-    for (int w = 0; w < shape_.words(); ++w) {
+    const auto store_word = [&]<bool kAll, bool kSharp>(int w) {
       const std::uint32_t codes = codes_[w * kLanes + lane_];
+      const T* values = x_ + w * 16 * kLanes + lane_;
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
-        const int k = w * 16 + i;
-        const T value = x_[k * kLanes + lane_];
+        const T value = values[i * kLanes];
         current = (codes & (3U << (2 * i))) != 0 ? value : current;
-        if (k < shape_.n) {
-          call_.y.data[y_offset + k * call_.y.stride] =
-              finished(current, offset_ + k * call_.x.stride);
+        if (kAll || w * 16 + i < shape_.n) {
+          *to = narrow<Storage>(kSharp ? mirror(widen<T>(*samples), current) : current);
         }
+        to += call_.y.stride;
+        if (kSharp) samples += call_.x.stride;
+      }
+    };
+    for (int w = 0; w < shape_.words(); ++w) {
+      const bool all = (w + 1) * 16 <= shape_.n;
+      if (call_.sharp) {
+        store_word.template operator()<false, true>(w);
+      } else if (all) {
+        store_word.template operator()<true, false>(w);
+      } else {
+        store_word.template operator()<false, false>(w);
       }
     }
   }

@@ -32,11 +32,11 @@ class AgentLongRow {
   /// Clears the codes of the chunk and finds where its lane begins.
   __device__ void find_start() const noexcept {
     const std::int32_t n = call_.rows.shape.n;
-    const std::int32_t first = chunk_ * kLongChunk;
+    const std::int32_t first = chunk_ * call_.chunk;
     if (has_chunk_) {
       std::uint32_t* codes = call_.codes_of(row_);
       const std::int32_t words = (n + 15) / 16;
-      for (std::int32_t w = first / 16; w < min((first + kLongChunk) / 16, words); ++w)
+      for (std::int32_t w = first / 16; w < min((first + call_.chunk) / 16, words); ++w)
         codes[w] = 0;
       if (chunk_ == 0) call_.kinds[row_] = LongRowKind::searched;
     }
@@ -121,8 +121,8 @@ class AgentLongRow {
   [[nodiscard]] __device__ bool is_allowed_lam() noexcept {
     if (call_.rows.lam_data == nullptr) return true;  // checked before
     if (!kEdges) return lam_at(lam_offset_) >= 0;
-    const std::int32_t first = chunk_ * kLongChunk;
-    const std::int32_t last = min(first + kLongChunk, call_.rows.shape.n - 1);
+    const std::int32_t first = chunk_ * call_.chunk;
+    const std::int32_t last = min(first + call_.chunk, call_.rows.shape.n - 1);
     for (std::int32_t e = first; e < last; ++e) {
       if (!(lam_at(lam_offset_ + e * call_.rows.lam.stride) >= 0)) return false;
     }
@@ -136,7 +136,7 @@ class AgentLongRow {
     const std::int32_t own = has_chunk_ ? starts[chunk_] : -1;
     std::int32_t last = n;
     Code after = Code::continues;
-    for (std::int32_t c = chunk_ + 1; own >= 0 && c < call_.chunks && c * kLongChunk < last; ++c) {
+    for (std::int32_t c = chunk_ + 1; own >= 0 && c < call_.chunks && c * call_.chunk < last; ++c) {
       const std::int32_t start = starts[c];
       if (start >= 0 && start / 2 < last) {
         last = start / 2;
@@ -151,8 +151,8 @@ class AgentLongRow {
   /// What the search cannot take: an edge of lam 0, or samples near the ends of the range.
   __device__ void look_at_chunk() noexcept {
     if (!has_chunk_) return;
-    const std::int32_t first = chunk_ * kLongChunk;
-    const std::int32_t last = min(first + kLongChunk, call_.rows.shape.n);
+    const std::int32_t first = chunk_ * call_.chunk;
+    const std::int32_t last = min(first + call_.chunk, call_.rows.shape.n);
     if (!kEdges) has_extreme_lam_ = !(row_lam_ >= 1 / kLargestSize);
     for (std::int32_t i = first; i < last; ++i) {
       if constexpr (kEdges) {

@@ -14,7 +14,7 @@ namespace {
 template <class T>
 struct LongScratch {
   LongScratch(std::byte* block, const Rows& rows) noexcept
-      : chunks((rows.n + kLongChunk - 1) / kLongChunk) {
+      : chunk(long_chunk(rows.count * rows.n)), chunks((rows.n + chunk - 1) / chunk) {
     Scratch scratch(block);
     const std::int64_t words = rows.count * ((std::int64_t{rows.n} + 15) / 16);
     kinds = scratch.take<LongRowKind>(rows.count);
@@ -27,6 +27,7 @@ struct LongScratch {
     careful = scratch.take<std::byte>(slots * static_cast<std::int64_t>(slot));
     bytes = scratch.used();
   }
+  std::int32_t chunk;
   std::int32_t chunks;
   LongRowKind* kinds;
   std::int32_t* starts;
@@ -66,6 +67,7 @@ Status long_rows_in(const Forward1d& call, const Context& context) noexcept {
   const LongScratch<T> scratch(static_cast<std::byte*>(context.workspace), call.rows);
   LongRows<Storage> rows = {};
   rows.rows = lay_out_forward<Storage>(call);
+  rows.chunk = scratch.chunk;
   rows.chunks = scratch.chunks;
   rows.kinds = scratch.kinds;
   rows.starts = scratch.starts;

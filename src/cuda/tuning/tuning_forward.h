@@ -34,7 +34,7 @@ struct ForwardShape {
   [[nodiscard]] constexpr int words() const noexcept { return (chunk + 15) / 16; }
   [[nodiscard]] constexpr std::size_t warp_bytes(std::size_t item, bool edges) const noexcept {
     return kLanes * (static_cast<std::size_t>(depth()) * item * (edges ? 2 : 1) +
-                     static_cast<std::size_t>(words()) * sizeof(std::int32_t));
+                     static_cast<std::size_t>(words()) * sizeof(std::uint32_t));
   }
   [[nodiscard]] constexpr std::size_t block_bytes(std::size_t item, bool edges) const noexcept {
     return static_cast<std::size_t>(warps) *

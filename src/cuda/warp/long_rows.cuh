@@ -16,6 +16,7 @@ struct LongRows {
   using T = ArithmeticOf<Storage>;
 
   ForwardRows<Storage> rows;
+  std::int32_t chunk;    // samples that a lane begins with
   std::int32_t chunks;   // of a row
   LongRowKind* kinds;    // a row
   std::int32_t* starts;  // a chunk: where its lane begins, doubled, and 1 for a jump up; -1: not
