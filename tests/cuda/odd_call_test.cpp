@@ -37,7 +37,7 @@ void expect_the_cpus(const std::vector<T>& x, double lam, std::int64_t stride = 
   constexpr DType kType = sizeof(T) == sizeof(float) ? DType::float32 : DType::float64;
   const Row expected{"", row, {lam}, {}};
   const Solution solution(expected, kType);
-  DeviceArray<T> on_device(x), y(x.size());
+  DeviceArray<T> on_device(x), y(x);
   Workspace workspace(1, n, false);
   check(prox_tv1d({.x = view(static_cast<const T*>(on_device.data()), {n}, {stride}), .lam = lam},
                   view(y.data(), {n}, {stride}), {}, workspace.context()));
