@@ -1,0 +1,58 @@
+#include "call_context.h"
+
+#include <torch/csrc/stable/ops.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "tautline/tv1d.h"
+#include "tensors.h"
+
+// Only a torch with CUDA has it: a weak reference lets one binary load into both.
+extern "C" __attribute__((weak)) AOTITorchError aoti_torch_get_current_cuda_stream(
+    std::int32_t device_index, void** stream);
+
+namespace tautline::torch_ops {
+namespace {
+
+void* current_stream(std::int32_t device) {
+  if (aoti_torch_get_current_cuda_stream == nullptr) {
+    throw std::runtime_error("tautline: x is on CUDA, but this torch was built without it");
+  }
+  void* stream = nullptr;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
+  return stream;
+}
+
+}  // namespace
+
+int TorchThreads::concurrency() const noexcept {
+  return static_cast<int>(torch::stable::get_num_threads());
+}
+
+void TorchThreads::run(int count, void (*task)(void* argument, int i), void* argument) noexcept {
+  torch::stable::parallel_for(0, count, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) task(argument, static_cast<int>(i));
+  });
+}
+
+CallContext::CallContext(const Tensor& x, bool weighted, std::int64_t dim) {
+  if (!x.is_cuda()) {
+    context_.executor = &threads_;
+    return;
+  }
+  const std::int32_t device = x.get_device_index();
+  guard_.emplace(device);
+  context_.device = Device::cuda;
+  context_.stream = current_stream(device);
+  std::size_t bytes = 0;
+  raise_unless_ok(
+      prox_tv1d_workspace(view_of("x", x), weighted, static_cast<int>(dim), context_, bytes));
+  if (bytes == 0) return;
+  const std::array<std::int64_t, 1> shape = {static_cast<std::int64_t>(bytes)};
+  workspace_ = make_tensor(shape, ScalarType::Byte, x);
+  context_.workspace = workspace_->mutable_data_ptr();
+  context_.workspace_size = bytes;
+}
+
+}  // namespace tautline::torch_ops
