@@ -15,6 +15,10 @@ extern "C" __attribute__((weak)) AOTITorchError aoti_torch_get_current_cuda_stre
 namespace tautline::torch_ops {
 namespace {
 
+/// What torch itself runs on one thread (at::internal::GRAIN_SIZE): waking another
+/// takes longer, and much longer where it has to wait for a processor.
+constexpr std::int64_t kFewElements = 32768;
+
 void* current_stream(std::int32_t device) {
   if (aoti_torch_get_current_cuda_stream == nullptr) {
     throw std::runtime_error("tautline: x is on CUDA, but this torch was built without it");
@@ -38,7 +42,7 @@ void TorchThreads::run(int count, void (*task)(void* argument, int i), void* arg
 
 CallContext::CallContext(const Tensor& x, bool weighted, std::int64_t dim) {
   if (!x.is_cuda()) {
-    context_.executor = &threads_;
+    if (x.numel() > kFewElements) context_.executor = &threads_;
     return;
   }
   const std::int32_t device = x.get_device_index();

@@ -1,0 +1,66 @@
+# What the tests on torch tensors share: devices, dtypes, tolerances, data.
+import numpy as np
+import pytest
+import torch
+
+import tautline
+
+# The table of docs/numerics.md: a fraction of the row's range, plus one unit in the
+# last place of the dtype. Arithmetic is float64 for float64, else float32.
+FRACTION = {
+    torch.float64: 1e-12,
+    torch.float32: 1e-6,
+    torch.float16: 1e-6,
+    torch.bfloat16: 1e-6,
+}
+DTYPES = list(FRACTION)
+
+
+def device_parameters():
+    """Every device, with those that are not here as visible skips."""
+    if not torch.cuda.is_available():
+        reason = "no GPU"
+    elif not tautline.show_config()["cuda"]:
+        reason = "tautline was built without CUDA"
+    else:
+        reason = None
+    marks = [] if reason is None else [pytest.mark.skip(reason=reason)]
+    return ["cpu", pytest.param("cuda", marks=marks)]
+
+
+def assert_close(result, expected, data, factor=1):
+    """Compares with float64 values, within the table's tolerance for rows of `data`."""
+    data_range = float(data.max() - data.min())
+    largest = float(expected.abs().max())
+    tolerance = factor * (
+        FRACTION[result.dtype] * data_range + torch.finfo(result.dtype).eps * largest
+    )
+    error = float((result.double() - expected.double()).abs().max())
+    assert error <= tolerance, f"error {error:.3g}, tolerance {tolerance:.3g}"
+
+
+@pytest.fixture(params=device_parameters())
+def device(request):
+    return request.param
+
+
+@pytest.fixture
+def make(rng, device):
+    """Makes tensors of normal noise: the same on every device."""
+
+    def make_noise(*shape, dtype=torch.float64, requires_grad=False):
+        noise = torch.from_numpy(np.asarray(rng.normal(0, 1, shape)))
+        return noise.to(device, dtype).requires_grad_(requires_grad)
+
+    return make_noise
+
+
+@pytest.fixture
+def make_positive(rng, device):
+    """Makes tensors of numbers from 0.2 to 0.8: lambdas and weights."""
+
+    def make_numbers(*shape, dtype=torch.float64, requires_grad=False):
+        values = torch.from_numpy(np.asarray(rng.uniform(0.2, 0.8, shape)))
+        return values.to(device, dtype).requires_grad_(requires_grad)
+
+    return make_numbers
