@@ -32,8 +32,6 @@ _are_transforms_active = torch._C._are_functorch_transforms_active
 
 def takes_functions_door() -> bool:
     """Tell whether only the functions' door gives all derivatives here."""
-    if torch.compiler.is_compiling():
-        return False
     return _are_transforms_active() or forward_ad._current_level >= 0
 
 
@@ -428,6 +426,17 @@ def _adjoint_of_push_forward(
         assert tangents.lam_shape is not None and tangents.lam_dtype is not None
         grad_lam = sum_to(grad_lam, tangents.lam_shape, tangents.lam_dtype)
     return grad_x.to(tangents.x_dtype) if wants_x else None, grad_lam if wants_lam else None
+
+
+def solve_by_function(*arguments: Any) -> tuple[Tensor, Tensor]:
+    """Solve through the functions' door.
+
+    The compiler would follow the function's forward and lose its jvp: a transform inside
+    torch.compile runs as it is, and is an error where it must not (fullgraph=True).
+    """
+    if torch.compiler.is_compiling():
+        torch._dynamo.graph_break("tautline: torch.func and forward AD cannot be compiled")
+    return Solve.apply(*arguments)  # type: ignore[no-any-return]
 
 
 def _save_solve(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:

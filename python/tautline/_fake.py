@@ -12,6 +12,7 @@ from tautline import _extension
 from tautline._shapes import arithmetic_dtype, with_size
 
 _CODES_PER_WORD = 16
+_BYTES_PER_WORD = 4
 
 
 def _solve(
@@ -23,9 +24,10 @@ def _solve(
     keep_partition: bool,
 ) -> tuple[Tensor, Tensor]:
     n = x.shape[dim]
-    words = (n + _CODES_PER_WORD - 1) // _CODES_PER_WORD if keep_partition else 0
+    words = (n + _CODES_PER_WORD - 1) // _CODES_PER_WORD
+    kept = _BYTES_PER_WORD * words if keep_partition else 0
     batch = (*x.shape[:dim], *x.shape[dim + 1 :])
-    return torch.empty_like(x), x.new_empty((*batch, words), dtype=torch.int32)
+    return torch.empty_like(x), x.new_empty((*batch, kept), dtype=torch.uint8)
 
 
 def _backward(

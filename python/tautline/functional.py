@@ -163,11 +163,9 @@ def _call_solver(
     """Solve through the door that gives all derivatives which can be asked for here."""
     op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
     keeps = always_keeps_partition or _needs_gradient(x, lam, weight)
-    if torch.compiler.is_compiling():
-        return op(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
     try:
         if _autograd.takes_functions_door():
-            return _autograd.Solve.apply(x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
+            return _autograd.solve_by_function(x, lam, weight, dim, sharpen)
         return op(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
     except RuntimeError as error:
         _raise_by_kind(error)
@@ -335,17 +333,18 @@ def segments1d(
 
 
 _UP, _DOWN = 1, 2
-_BITS_PER_CODE, _CODES_PER_WORD = 2, 16
+_BITS_PER_CODE, _CODES_PER_BYTE = 2, 4
 
 
 def _unpack(partition: Tensor, n: int) -> Tensor:
-    """Give the codes of a partition (include/tautline/partition.h), one row a batch element."""
-    shifts = torch.arange(
-        0, _BITS_PER_CODE * _CODES_PER_WORD, _BITS_PER_CODE, device=partition.device
-    ).to(torch.int32)
-    codes = (partition.unsqueeze(-1) >> shifts) & 3
+    """Give the codes of a partition (include/tautline/partition.h), one row a batch element.
+
+    Words are stored with their lowest byte first, so bytes are in the order of samples.
+    """
+    bits = torch.arange(0, 8, _BITS_PER_CODE, dtype=torch.uint8, device=partition.device)
+    codes = (partition.unsqueeze(-1) >> bits) & 3
     rows = partition.shape[:-1].numel()
-    return codes.reshape(rows, partition.shape[-1] * _CODES_PER_WORD)[:, :n]
+    return codes.reshape(rows, partition.shape[-1] * _CODES_PER_BYTE)[:, :n]
 
 
 def show_config() -> Config:

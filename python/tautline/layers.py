@@ -126,7 +126,8 @@ class TVLayer(nn.Module):
             )
         channels = x.shape[1 - layout.dims]
         if lam is None:
-            if self.channels not in (1, channels):
+            # Not `in (1, channels)`: the compiler takes no symbol for an equal number there.
+            if self.channels != 1 and self.channels != channels:
                 raise ValueError(
                     f"x: must have {self.channels} channels, got {channels} "
                     f"in shape {tuple(x.shape)}"

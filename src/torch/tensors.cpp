@@ -13,6 +13,8 @@
 namespace tautline::torch_ops {
 namespace {
 
+constexpr std::int64_t kWordBytes = sizeof(std::uint32_t);
+
 [[noreturn]] void raise_invalid(const std::string& text) {
   throw std::runtime_error(kInvalidArgument + text);
 }
@@ -81,16 +83,19 @@ View output_view_of(const char* name, const Tensor& tensor) {
 }
 
 std::span<const std::uint32_t> words_of(const Tensor& partition) {
-  if (partition.scalar_type() != ScalarType::Int || !partition.is_contiguous()) {
-    raise_invalid("partition: must be int32, without gaps");
+  const void* bytes = partition.const_data_ptr();
+  if (partition.scalar_type() != ScalarType::Byte || !partition.is_contiguous() ||
+      partition.numel() % kWordBytes != 0 ||
+      reinterpret_cast<std::uintptr_t>(bytes) % alignof(std::uint32_t) != 0) {
+    raise_invalid("partition: must be uint8 in whole aligned words, without gaps");
   }
-  return {static_cast<const std::uint32_t*>(partition.const_data_ptr()),
-          static_cast<std::size_t>(partition.numel())};
+  return {static_cast<const std::uint32_t*>(bytes),
+          static_cast<std::size_t>(partition.numel() / kWordBytes)};
 }
 
 std::span<std::uint32_t> output_words_of(const Tensor& partition) {
   return {static_cast<std::uint32_t*>(partition.mutable_data_ptr()),
-          static_cast<std::size_t>(partition.numel())};
+          static_cast<std::size_t>(partition.numel() / kWordBytes)};
 }
 
 std::int64_t dim_of(const Tensor& x, std::int64_t dim) {
@@ -109,12 +114,13 @@ std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std
   return shape;
 }
 
-std::vector<std::int64_t> partition_shape(const Tensor& x, std::int64_t dim, std::int64_t words) {
+Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept) {
   const auto sizes = x.sizes();
   std::vector<std::int64_t> shape(sizes.begin(), sizes.end());
+  const std::int64_t n = shape.empty() ? 1 : shape[static_cast<std::size_t>(dim)];
   if (!shape.empty()) shape.erase(shape.begin() + dim);
-  shape.push_back(words);
-  return shape;
+  shape.push_back(is_kept ? kWordBytes * partition_words(n) : 0);
+  return make_tensor(shape, ScalarType::Byte, x);
 }
 
 Tensor make_tensor(std::span<const std::int64_t> shape, ScalarType dtype, const Tensor& like) {

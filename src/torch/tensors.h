@@ -27,7 +27,9 @@ ConstView view_of(const char* name, const Tensor& tensor);
 ConstView view_of(const char* name, const std::optional<Tensor>& tensor);
 View output_view_of(const char* name, const Tensor& tensor);
 
-/// The words of a partition, one row after the other.
+/// The words of a partition, one row after the other. Its tensor has bytes: a size
+/// of 1, as the words of a short row would have, makes compilers of graphs take the
+/// length of rows for a constant.
 std::span<const std::uint32_t> words_of(const Tensor& partition);
 std::span<std::uint32_t> output_words_of(const Tensor& partition);
 
@@ -38,14 +40,15 @@ std::int64_t dim_of(const Tensor& x, std::int64_t dim);
 /// x's shape with another size along dim; a shape without dimensions stays one.
 std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size);
 
-/// The shape of the partition of x's solution: x's batch, then the words of a row.
-std::vector<std::int64_t> partition_shape(const Tensor& x, std::int64_t dim, std::int64_t words);
-
 /// A new tensor on the device of `like`, without gaps, last dimension fastest.
 Tensor make_tensor(std::span<const std::int64_t> shape, ScalarType dtype, const Tensor& like);
 
 /// A new tensor of the shape and, where it has no gaps, the strides of `like`.
 Tensor make_like(const Tensor& like, ScalarType dtype);
+
+/// A new tensor for the partition of x's solution: x's batch, then the bytes of a
+/// row, none of them where it is not to be kept.
+Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept);
 
 /// Where a result that nobody asked for would stand: torch wants a tensor there.
 Tensor make_nothing(const Tensor& like);

@@ -36,11 +36,9 @@ std::tuple<Tensor, Tensor> solve(const Tensor& x, const Lam& lam,
                              .weight = view_of("weight", weight),
                              .dim = static_cast<int>(dim),
                              .mode = mode_of(sharpen)};
-  const std::int64_t n = x.dim() == 0 ? 1 : x.size(dim);
-  const std::int64_t words = keep_partition ? partition_words(n) : 0;
   const CallContext context(x, weight.has_value(), dim);
   Tensor y = make_like(x, x.scalar_type());
-  Tensor partition = make_tensor(partition_shape(x, dim, words), ScalarType::Int, x);
+  Tensor partition = make_partition(x, dim, keep_partition);
   raise_unless_ok(
       prox_tv1d(problem, output_view_of("y", y), output_words_of(partition), context.get()));
   return {std::move(y), std::move(partition)};

@@ -13,8 +13,7 @@ namespace tautline::torch_ops {
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 
-/// The solution and its partition: x's batch, then the words of a row, or no
-/// words where `keep_partition` is false.
+/// The solution and its partition (make_partition of tensors.h).
 std::tuple<Tensor, Tensor> solve1d(const Tensor& x, const Tensor& lam,
                                    const std::optional<Tensor>& weight, std::int64_t dim,
                                    bool sharpen, bool keep_partition);
