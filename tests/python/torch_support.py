@@ -16,14 +16,16 @@ FRACTION = {
 DTYPES = list(FRACTION)
 
 
+def why_no_cuda():
+    """Why tests on CUDA cannot run here, None where they can."""
+    if not torch.cuda.is_available():
+        return "no GPU"
+    return None if tautline.show_config()["cuda"] else "tautline was built without CUDA"
+
+
 def device_parameters():
     """Every device, with those that are not here as visible skips."""
-    if not torch.cuda.is_available():
-        reason = "no GPU"
-    elif not tautline.show_config()["cuda"]:
-        reason = "tautline was built without CUDA"
-    else:
-        reason = None
+    reason = why_no_cuda()
     marks = [] if reason is None else [pytest.mark.skip(reason=reason)]
     return ["cpu", pytest.param("cuda", marks=marks)]
 
