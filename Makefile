@@ -22,7 +22,7 @@ PACKAGE_SETTINGS := --config-settings=build-dir=build/python --config-settings=c
 
 test:  ## build and run all tests
 	@tools/setup build test
-	cmake --preset dev
+	cmake --preset dev -DTAUTLINE_LIBTORCH=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
 	cmake --build --preset dev
 	ctest --preset dev
 	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps $(PACKAGE_SETTINGS) .

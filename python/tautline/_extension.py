@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import tautline
+
 try:
     import torch
 except ModuleNotFoundError as error:
@@ -19,19 +21,26 @@ except ModuleNotFoundError as error:
     ) from error
 
 _OLDEST_TORCH = (2, 11)
-_LIBRARY = Path(__file__).parent / "_C_stable.so"
+_LIBRARY = "_C_stable.so"
+
+
+def _find_library() -> Path | None:
+    """Look in all folders of the package: an editable install has more than one."""
+    candidates = (Path(folder) / _LIBRARY for folder in tautline.__path__)
+    return next(filter(Path.exists, candidates), None)
 
 
 def _load() -> None:
     if not torch.__version__ >= _OLDEST_TORCH:  # type: ignore[operator]  # it takes tuples
         raise ImportError(f"tautline needs torch 2.11 or newer, found torch {torch.__version__}")
-    if not _LIBRARY.exists():
+    library = _find_library()
+    if library is None:
         raise ImportError(
             "this tautline was built for NumPy alone; build it without TAUTLINE_TORCH=OFF, "
             "or use tautline.numpy"
         )
     try:
-        torch.ops.load_library(_LIBRARY)
+        torch.ops.load_library(library)
     except OSError as error:
         raise ImportError(
             f"tautline's op library does not load into torch {torch.__version__}: {error}"

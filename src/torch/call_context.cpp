@@ -1,5 +1,6 @@
 #include "call_context.h"
 
+#include <dlfcn.h>
 #include <torch/csrc/stable/ops.h>
 
 #include <array>
@@ -8,10 +9,6 @@
 #include "tautline/tv1d.h"
 #include "tensors.h"
 
-// Only a torch with CUDA has it: a weak reference lets one binary load into both.
-extern "C" __attribute__((weak)) AOTITorchError aoti_torch_get_current_cuda_stream(
-    std::int32_t device_index, void** stream);
-
 namespace tautline::torch_ops {
 namespace {
 
@@ -19,12 +16,24 @@ namespace {
 /// takes longer, and much longer where it has to wait for a processor.
 constexpr std::int64_t kFewElements = 32768;
 
+using GetStream = AOTITorchError (*)(std::int32_t device_index, void** stream);
+
+/// aoti_torch_get_current_cuda_stream, which only a torch with CUDA has: looked up in
+/// its library, one binary loads into any torch. (Python loads that library out of the
+/// sight of others, so that not even a weak reference would find it.)
+GetStream find_get_stream() {
+  void* library = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  return reinterpret_cast<GetStream>(dlsym(library, "aoti_torch_get_current_cuda_stream"));
+}
+
 void* current_stream(std::int32_t device) {
-  if (aoti_torch_get_current_cuda_stream == nullptr) {
-    throw std::runtime_error("tautline: x is on CUDA, but this torch was built without it");
+  static const GetStream get_stream = find_get_stream();
+  if (get_stream == nullptr) {
+    throw std::runtime_error("tautline: x is on CUDA, but torch's libtorch_cuda.so is not loaded");
   }
   void* stream = nullptr;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
+  TORCH_ERROR_CODE_CHECK(get_stream(device, &stream));
   return stream;
 }
 

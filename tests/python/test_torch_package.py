@@ -1,10 +1,13 @@
 # The package with torch: lazy import, what is said where torch is missing or too old,
 # examples in docstrings.
+import ctypes
 import doctest
+import os
 import subprocess
 import sys
 
 import pytest
+import torch
 from test_package import FORBID_TORCH, run_python
 
 import tautline
@@ -76,6 +79,13 @@ def test_a_package_without_the_ops_says_so():
         "ImportError: this tautline was built for NumPy alone; build it without "
         "TAUTLINE_TORCH=OFF, or use tautline.numpy"
     )
+
+
+@pytest.mark.skipif(torch.version.cuda is None, reason="torch without CUDA")
+def test_torch_has_the_function_that_calls_on_cuda_look_up():
+    # As src/torch/call_context.cpp does; here also where there is no GPU.
+    library = ctypes.CDLL("libtorch_cuda.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+    assert library.aoti_torch_get_current_cuda_stream
 
 
 def test_works_where_no_gpu_can_be_seen(monkeypatch):
