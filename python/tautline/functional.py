@@ -142,7 +142,8 @@ def prox_tv1d(
     tensor([[1., 2.],
             [3., 2.]])
     """
-    along = _read_problem(x, lam, weight, dim)
+    along = _read_problem(x, weight, dim)
+    lam = _read_lam(x, lam)
     sharpen = _read_mode(mode)
     if solver != "direct":
         raise ValueError(f"solver: must be 'direct' in this version, got {solver!r}")
@@ -216,7 +217,8 @@ def certificate1d(
     >>> tautline.certificate1d(x, x, 1.0)
     tensor(0.1250)
     """
-    along = _read_problem(x, lam, weight, dim)
+    along = _read_problem(x, weight, dim)
+    lam = _read_lam(x, lam)
     _read_tensor("y", y)
     op = _extension.certify if isinstance(lam, Tensor) else _extension.certify_number
     rows, solution = _as_rows(x), y if x.ndim else y.unsqueeze(0)
@@ -249,7 +251,7 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     >>> tautline.lam_max(torch.tensor([1.0, 2.0, 8.0, 9.0]))
     tensor(7.)
     """
-    along = _read_problem(x, 0.0, weight, dim)
+    along = _read_problem(x, weight, dim)
     try:
         return _extension.find_lam_max(_as_rows(x), weight, along).squeeze(along)  # type: ignore[no-any-return]
     except RuntimeError as error:
@@ -276,7 +278,7 @@ def tv(x: Tensor, *, dim: int = -1) -> Tensor:
     >>> tautline.tv(torch.tensor([[1.0, 2.0, 8.0, 9.0], [0.0, 5.0, 0.0, 5.0]]))
     tensor([ 8., 15.])
     """
-    along = _read_problem(x, 0.0, None, dim)
+    along = _read_problem(x, None, dim)
     samples = _as_rows(x).to(arithmetic_dtype(x.dtype))
     return samples.diff(dim=along).abs().sum(along)
 
@@ -314,7 +316,8 @@ def segments1d(
     >>> segments.values, segments.signs
     (tensor([2., 8.]), tensor([0, 1], dtype=torch.int8))
     """
-    along = _read_problem(x, lam, weight, dim)
+    along = _read_problem(x, weight, dim)
+    lam = _read_lam(x, lam)
     rows = _as_rows(x)
     y, partition = _call_solver(rows, lam, weight, along, False, always_keeps_partition=True)
     n = rows.shape[along]
@@ -373,18 +376,12 @@ def show_config() -> Config:
     )
 
 
-def _read_problem(x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int) -> int:
+def _read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
     """Check types; give ``dim`` counted from the front. Sizes and values are the core's."""
     _read_tensor("x", x)
-    if isinstance(lam, Tensor):
-        _read_tensor("lam", lam)
-    elif not isinstance(lam, float | int | numbers.Real | torch.SymFloat | torch.SymInt):
-        raise TypeError(f"lam: must be a number or a tensor, got {type(lam).__name__}")
     if weight is not None:
         _read_tensor("weight", weight)
-    if not x.ndim:
-        _require_scalar("lam", lam)
-        _require_scalar("weight", weight)
+        _require_scalar_beside(x, "weight", weight)
     dims = x.ndim or 1
     if type(dim) is not int:
         dim = _read_integer(dim)
@@ -393,14 +390,30 @@ def _read_problem(x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: in
     return dim if dim >= 0 else dim + dims
 
 
+def _read_lam(x: Tensor, lam: Tensor | float) -> Tensor | float:
+    """Give a tensor as it is, and a number of any type as one that the op takes by value."""
+    if isinstance(lam, Tensor):
+        _read_tensor("lam", lam)
+        _require_scalar_beside(x, "lam", lam)
+        return lam
+    if isinstance(lam, float | torch.SymFloat | torch.SymInt):
+        return lam
+    if not isinstance(lam, numbers.Real):
+        raise TypeError(f"lam: must be a number or a tensor, got {type(lam).__name__}")
+    try:
+        return float(lam)
+    except OverflowError:
+        raise ValueError("lam: must fit in a float64, got a larger number") from None
+
+
 def _as_rows(x: Tensor) -> Tensor:
     """Give a tensor without dimensions as a row of one sample: the ops take rows."""
     return x if x.ndim else x.unsqueeze(0)
 
 
-def _require_scalar(name: str, value: Tensor | float | None) -> None:
+def _require_scalar_beside(x: Tensor, name: str, value: Tensor) -> None:
     """Let nothing beside a tensor without dimensions have any: it would enlarge x."""
-    if isinstance(value, Tensor) and value.ndim:
+    if not x.ndim and value.ndim:
         raise ValueError(f"{name}: must not have more dimensions than x, got {value.ndim}")
 
 

@@ -55,6 +55,10 @@ def test_errors_inside_transforms_are_value_errors_too():
     assert_raises(ValueError, message, lambda: solve(X))
 
 
+def test_lam_too_large_for_a_float_raises():
+    assert_raises(ValueError, "lam: must fit in a float64", lambda: tautline.prox_tv1d(X, 10**400))
+
+
 @pytest.mark.parametrize("shape", [(3, 5), (5,), (3, 2)])
 def test_lam_of_a_wrong_size_along_dim_raises(shape):
     message = "lam: must have size 1 (one a row) or n - 1 (one an edge) along dim, got "

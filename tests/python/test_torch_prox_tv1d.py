@@ -1,5 +1,7 @@
 # tautline.prox_tv1d on torch tensors: values, dtypes, shapes, strides, special values.
 import itertools
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -89,7 +91,7 @@ def test_missing_samples_are_not_read(make):
     assert torch.equal(tautline.prox_tv1d(x, 0.3, weight=weight), filled)
 
 
-@pytest.mark.parametrize("number", [1, 0.5, np.float32(0.5), np.float64(0.5), True])
+@pytest.mark.parametrize("number", [1, 0.5, np.float32(0.5), np.float64(0.5), Fraction(1, 2), True])
 def test_numbers_of_any_type_are_lambdas(make, number):
     x = make(3, 12)
     expected = tautline.prox_tv1d(x, torch.tensor(float(number), device=x.device))
@@ -199,3 +201,10 @@ def test_deterministic_algorithms_are_all_there_are(make, make_positive):
     finally:
         torch.use_deterministic_algorithms(False)
     assert lam.grad.isfinite().all()
+
+
+def test_calls_from_many_threads_do_not_disturb_one_another(make):
+    x = make(8, 20000)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda row: tautline.prox_tv1d(row, 0.5), x))
+    assert torch.equal(torch.stack(results), tautline.prox_tv1d(x, 0.5))

@@ -1,17 +1,16 @@
 # What the tests on torch tensors share: devices, dtypes, tolerances, data.
 import numpy as np
 import pytest
+import tolerances
 import torch
 
 import tautline
 
-# The table of docs/numerics.md: a fraction of the row's range, plus one unit in the
-# last place of the dtype. Arithmetic is float64 for float64, else float32.
 FRACTION = {
-    torch.float64: 1e-12,
-    torch.float32: 1e-6,
-    torch.float16: 1e-6,
-    torch.bfloat16: 1e-6,
+    torch.float64: tolerances.VALUE[np.dtype(np.float64)],
+    torch.float32: tolerances.VALUE[np.dtype(np.float32)],
+    torch.float16: tolerances.VALUE[np.dtype(np.float16)],
+    torch.bfloat16: tolerances.VALUE[np.dtype(np.float16)],  # float32 arithmetic, too
 }
 DTYPES = list(FRACTION)
 
