@@ -40,9 +40,12 @@ void* current_stream(std::int32_t device) {
 }  // namespace
 
 int TorchThreads::concurrency() const noexcept {
-  return static_cast<int>(torch::stable::get_num_threads());
+  std::uint32_t threads = 1;
+  return torch_get_num_threads(&threads) == AOTI_TORCH_SUCCESS ? static_cast<int>(threads) : 1;
 }
 
+// Throws only what a task throws, and those of the core throw nothing.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 void TorchThreads::run(int count, void (*task)(void* argument, int i), void* argument) noexcept {
   torch::stable::parallel_for(0, count, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) task(argument, static_cast<int>(i));

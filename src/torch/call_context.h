@@ -16,6 +16,7 @@ namespace tautline::torch_ops {
 class TorchThreads final : public Executor {
  public:
   [[nodiscard]] int concurrency() const noexcept override;
+  // NOLINTNEXTLINE(bugprone-exception-escape): see its definition
   void run(int count, void (*task)(void* argument, int i), void* argument) noexcept override;
 };
 

@@ -114,7 +114,7 @@ Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,
              const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_lam,
              const std::optional<Tensor>& tangent_weight, std::int64_t dim, bool sharpen,
              std::int64_t n, ScalarType dtype) {
-  const Tensor tangent_y = [&] {
+  Tensor tangent_y = [&] {
     if (tangent_x) return make_like(*tangent_x, dtype);
     const auto batch = partition.sizes();
     std::vector<std::int64_t> shape(batch.begin(), batch.end() - 1);
