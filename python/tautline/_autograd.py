@@ -27,7 +27,12 @@ from torch.autograd import forward_ad
 from tautline import _extension
 from tautline._shapes import arithmetic_dtype, size_along, sum_to
 
-_are_transforms_active = torch._C._are_functorch_transforms_active
+try:
+    _are_transforms_active = torch._C._are_functorch_transforms_active
+except AttributeError as error:  # not of torch's public API
+    raise ImportError(
+        f"this tautline does not know torch {torch.__version__}; a newer one may"
+    ) from error
 
 
 def takes_functions_door() -> bool:

@@ -78,4 +78,5 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     {"ddp": check_ddp, "dtensor": check_dtensor}[sys.argv[1]]()
+    dist.barrier()  # neither leaves while the other still talks to it
     dist.destroy_process_group()
