@@ -208,3 +208,26 @@ def test_calls_from_many_threads_do_not_disturb_one_another(make):
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda row: tautline.prox_tv1d(row, 0.5), x))
     assert torch.equal(torch.stack(results), tautline.prox_tv1d(x, 0.5))
+
+
+class Smoothed(torch.utils.data.Dataset):
+    """Solves in the process that loads a sample."""
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, i):
+        return tautline.prox_tv1d(self.samples[i], 0.5)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # newer Pythons warn of fork itself
+def test_a_forked_worker_solves_after_its_parent_did(rng):
+    samples = torch.from_numpy(rng.normal(0, 1, (2, 100, 500)))
+    expected = tautline.prox_tv1d(samples, 0.5)  # large enough for all threads
+    loader = torch.utils.data.DataLoader(
+        Smoothed(samples), batch_size=2, num_workers=1, multiprocessing_context="fork", timeout=60
+    )
+    assert torch.equal(next(iter(loader)), expected)
