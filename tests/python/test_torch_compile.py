@@ -78,6 +78,21 @@ def test_every_op_of_the_library_is_checked_here():
     }
 
 
+def test_tensors_without_data_have_the_shapes_strides_and_dtypes_of_results(make, make_positive):
+    layouts = [make(2, 3, 20), make(20, 3, 2).permute(2, 1, 0), make(2, 1, 20).expand(2, 3, 20)]
+    for x in layouts:
+        x = x.to(torch.bfloat16) if x is layouts[0] else x
+        arguments = (x, make_positive(3, 1), None, 2, False, True)
+        meta = [t.to("meta") if isinstance(t, torch.Tensor) else t for t in arguments]
+        for real, fake in zip(_extension.solve(*arguments), _extension.solve(*meta), strict=True):
+            assert (real.shape, real.stride(), real.dtype) == (
+                fake.shape,
+                fake.stride(),
+                fake.dtype,
+            )
+    assert tautline.prox_tv1d(layouts[0].to("meta"), 0.1).device.type == "meta"
+
+
 def assert_same_training_step(compiled, layer, x):
     x = x.clone().requires_grad_()
     results = []
