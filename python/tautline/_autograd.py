@@ -127,11 +127,12 @@ class _WeightedMaps:
         x, y = self._computed(solved.x), self._computed(solved.y)
         self._weight = self._computed(solved.weight).broadcast_to(x.shape)
         self._is_present = self._weight != 0
-        # x - prox(x), 0 where a missing sample is not even a number.
-        residual = torch.where(torch.isfinite(x), x, y) - y
-        self._residual = self._flip(residual)
         total = self._means(self._weight)
         self._has_samples = total > 0
+        # x - prox(x), 0 where a missing sample is not even a number, nor a row without any.
+        is_known = torch.isfinite(x) & self._has_samples
+        residual = torch.where(is_known, x, 0) - torch.where(is_known, y, 0)
+        self._residual = self._flip(residual)
         self._mean_weight = torch.where(self._has_samples, total, 1)
 
     def pull_back(self, grad_y: Tensor, lam_size: int) -> tuple[Tensor, Tensor, Tensor]:

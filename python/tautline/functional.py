@@ -381,7 +381,7 @@ def _read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
     _read_tensor("x", x)
     if weight is not None:
         _read_tensor("weight", weight)
-        _require_scalar_beside(x, "weight", weight)
+        _require_beside(x, "weight", weight)
     dims = x.ndim or 1
     if type(dim) is not int:
         dim = _read_integer(dim)
@@ -394,7 +394,7 @@ def _read_lam(x: Tensor, lam: Tensor | float) -> Tensor | float:
     """Give a tensor as it is, and a number of any type as one that the op takes by value."""
     if isinstance(lam, Tensor):
         _read_tensor("lam", lam)
-        _require_scalar_beside(x, "lam", lam)
+        _require_beside(x, "lam", lam)
         return lam
     if isinstance(lam, float | torch.SymFloat | torch.SymInt):
         return lam
@@ -411,10 +411,17 @@ def _as_rows(x: Tensor) -> Tensor:
     return x if x.ndim else x.unsqueeze(0)
 
 
-def _require_scalar_beside(x: Tensor, name: str, value: Tensor) -> None:
-    """Let nothing beside a tensor without dimensions have any: it would enlarge x."""
-    if not x.ndim and value.ndim:
+def _require_beside(x: Tensor, name: str, value: Tensor) -> None:
+    """Refuse what would enlarge x, or is elsewhere.
+
+    The ops would, too, but under vmap they see one dimension more, and a meta tensor leads
+    past them.
+    """
+    if value.ndim > x.ndim:
         raise ValueError(f"{name}: must not have more dimensions than x, got {value.ndim}")
+    is_number_beside_cuda = name == "lam" and not value.ndim and value.is_cpu and not x.is_cpu
+    if value.device != x.device and not is_number_beside_cuda:
+        raise ValueError(f"{name}: must be on x's device {x.device}, got {value.device}")
 
 
 def _read_tensor(name: str, value: Tensor) -> None:

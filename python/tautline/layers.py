@@ -85,13 +85,15 @@ class TVLayer(nn.Module):
         self.mode = mode
         self.direction = direction
         self.learnable = learnable
-        start = _read_start(lam, channels, learnable).to(
-            device=device, dtype=dtype or torch.get_default_dtype()
-        )
-        if learnable:
-            self.raw_lam = nn.Parameter(_inverse_softplus(start))
+        dtype = dtype or torch.get_default_dtype()
+        if not dtype.is_floating_point:
+            raise TypeError(f"dtype: must be a floating dtype, got {dtype}")
+        start = _read_start(lam, channels, learnable)
+        if learnable:  # the inverse fits where a small lambda itself would not
+            raw = _inverse_softplus(start).to(device=device, dtype=dtype)
+            self.raw_lam = nn.Parameter(raw)
         else:
-            self.register_buffer("fixed_lam", start)
+            self.register_buffer("fixed_lam", start.to(device=device, dtype=dtype))
 
     @property
     def lam(self) -> Tensor:

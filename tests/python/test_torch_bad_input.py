@@ -202,3 +202,18 @@ def test_layer_wants_its_own_number_of_channels():
     # A 3D input is (C, H, W): never (N, C, L).
     message = "x: must have 3 channels, got 4 in shape (4, 3, 6)"
     assert_raises(ValueError, message, lambda: layer(torch.zeros(4, 3, 6)))
+
+
+@pytest.mark.parametrize("name", ["lam", "weight"])
+def test_a_meta_tensor_beside_x_is_refused(name: str) -> None:
+    arguments = {"lam": 1.0, name: torch.ones(5, device="meta")}
+    if name == "lam":
+        arguments["lam"] = torch.ones(1, device="meta")
+    with pytest.raises(ValueError, match=f"{name}: must be on x's device cpu, got meta"):
+        tautline.prox_tv1d(torch.ones(3, 5), **arguments)
+
+
+def test_vmap_lets_nothing_enlarge_x() -> None:
+    lam = torch.ones(3, 1)
+    with pytest.raises(ValueError, match="lam: must not have more dimensions than x, got 2"):
+        torch.vmap(lambda row: tautline.prox_tv1d(row, lam))(torch.rand(3, 5))

@@ -321,3 +321,12 @@ def test_checkpointing_recomputes_the_same(make, make_positive):
     y = checkpoint(tautline.prox_tv1d, x, lam, use_reentrant=False)
     again = torch.autograd.grad(y.square().sum(), (x, lam))
     assert all(torch.equal(a, b) for a, b in zip(plain, again, strict=True))
+
+
+def test_a_row_without_samples_has_no_weight_gradient_in_any_order() -> None:
+    x = torch.rand(2, 4, dtype=torch.float64)
+    weight = torch.tensor([[1.0] * 4, [0.0] * 4], dtype=torch.float64, requires_grad=True)
+    for create_graph in (False, True):
+        y = tautline.prox_tv1d(x, 0.1, weight=weight)
+        (gradient,) = torch.autograd.grad(y[0].sum(), weight, create_graph=create_graph)
+        assert gradient[1].tolist() == [0, 0, 0, 0]

@@ -159,3 +159,14 @@ def test_representation_shows_settings_and_lambdas():
 def test_device_and_dtype_are_those_of_the_lambda(device):
     layer = TVLayer(2, direction="row", device=device, dtype=torch.float64)
     assert (layer.raw_lam.device.type, layer.raw_lam.dtype) == (device, torch.float64)
+
+
+def test_a_small_lambda_starts_where_its_inverse_fits() -> None:
+    layer = tautline.TVLayer(1, direction="row", lam=1e-8, dtype=torch.float16)
+    assert layer.raw_lam.isfinite().all()
+    assert 0.9e-8 < float(layer.lam.detach()) < 1.1e-8
+
+
+def test_dtype_must_be_floating() -> None:
+    with pytest.raises(TypeError, match=r"dtype: must be a floating dtype, got torch\.int64"):
+        tautline.TVLayer(1, direction="row", dtype=torch.int64)
