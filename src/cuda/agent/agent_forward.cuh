@@ -131,11 +131,12 @@ class AgentForward {
     return ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk);
   }
   /// The start of a row is marked already, in a way that no direction changes.
-  __device__ void mark(std::int32_t i, bool down) const noexcept {
+  __device__ void mark(std::int32_t i, bool is_real, bool down) const noexcept {
     constexpr auto kUp = static_cast<std::uint32_t>(Code::up);
     constexpr auto kDown = static_cast<std::uint32_t>(Code::down);
+    const std::uint32_t code = is_real ? (down ? kDown : kUp) : 0;
     const auto shift = static_cast<unsigned>(2 * i);  // of which the lowest five bits count
-    atomicOr(codes_ + word_of(i), __funnelshift_l(0, down ? kDown : kUp, shift));
+    atomicOr(codes_ + word_of(i), __funnelshift_l(0, code, shift));
   }
   __device__ void unmark(std::int32_t i) const noexcept {
     atomicAnd(codes_ + word_of(i), ~(3U << (2 * (i & 15))));
@@ -504,11 +505,11 @@ class AgentForward {
     T first_value = kNan;
     T last_value = kNan;
 
-    __device__ void put(std::int32_t first, bool down, T value) noexcept {
+    __device__ void put(std::int32_t first, bool is_real, bool down, T value) noexcept {
       agent.x_[agent.place(first)] = value + agent.origin_;
-      agent.mark(first, down);
+      agent.mark(first, is_real, down);
       if (kSplit && first_value != first_value) first_value = value;
-      last_value = value;
+      last_value = is_real ? value : last_value;
     }
   };
 

@@ -70,7 +70,8 @@ class AgentStream {
   [[nodiscard]] __device__ bool needs_care() const noexcept { return needs_care_; }
 
   /// The start of a segment.
-  __device__ void put(std::int32_t first, bool down, T value) noexcept {
+  __device__ void put(std::int32_t first, bool is_real, bool down, T value) noexcept {
+    if (!is_real) return;
     y_[first * y_stride_] = narrow<Storage>(value + origin_);
     finish_words(first / 16);
     const Code code = first == 0 ? Code::plain : down ? Code::down : Code::up;
