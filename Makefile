@@ -17,12 +17,15 @@ demo:  ## smooth a noisy scene and write out/demo.png
 	@mkdir -p out
 	@build/release/examples/tautline_demo out/demo.png
 
+# Without CUDA: the C++ tests cover its kernels, and compiling them takes minutes.
+PACKAGE_SETTINGS := --config-settings=build-dir=build/python --config-settings=cmake.define.TAUTLINE_CUDA=OFF
+
 test:  ## build and run all tests
 	@tools/setup build test
-	cmake --preset dev
+	cmake --preset dev -DTAUTLINE_LIBTORCH=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
 	cmake --build --preset dev
 	ctest --preset dev
-	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps --config-settings=build-dir=build/python .
+	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps $(PACKAGE_SETTINGS) .
 	$(PYTHON) -m pytest
 
 lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy

@@ -1,4 +1,4 @@
-# Installs the core so that find_package(tautline COMPONENTS core) finds it.
+# Installs the components so that find_package(tautline COMPONENTS core torch) finds them.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tautline_core EXPORT tautline-core
@@ -6,10 +6,24 @@ install(TARGETS tautline_core EXPORT tautline-core
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT core
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h"
+  PATTERN "torch" EXCLUDE)
 install(EXPORT tautline-core NAMESPACE tautline::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautline
   COMPONENT core)
+if(TAUTLINE_LIBTORCH)
+  install(TARGETS tautline_torch EXPORT tautline-torch
+    COMPONENT torch)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tautline/torch
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tautline
+    COMPONENT torch)
+  install(EXPORT tautline-torch NAMESPACE tautline::
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautline
+    COMPONENT torch)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/TautlineTorch.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautline
+    COMPONENT torch)
+endif()
 # A static library leaves the CUDA runtime to whoever links it.
 get_target_property(type tautline_core TYPE)
 set(tautline_needs_cuda_to_link OFF)

@@ -1,15 +1,54 @@
 """Exact, differentiable total variation.
 
-``tautline.numpy`` has the functions on NumPy arrays; import it by name:
+The functions here and `TVLayer` work on torch tensors; ``tautline.numpy`` has the
+functions on NumPy arrays and works where torch is not installed:
 
 >>> import tautline.numpy as tn
 
 This file imports neither NumPy nor torch, so that each user pays only for the
-part that they ask for.
+part that they ask for: torch is loaded when one of its names is first used.
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tautline.functional import Config as Config
+    from tautline.functional import Segments as Segments
+    from tautline.functional import certificate1d as certificate1d
+    from tautline.functional import lam_max as lam_max
+    from tautline.functional import prox_tv1d as prox_tv1d
+    from tautline.functional import segments1d as segments1d
+    from tautline.functional import show_config as show_config
+    from tautline.functional import tv as tv
+    from tautline.layers import TVLayer as TVLayer
 
 __version__: str = _version("tautline")
 
-__all__ = ["__version__"]
+_HOME_OF = {
+    "Config": "functional",
+    "Segments": "functional",
+    "TVLayer": "layers",
+    "certificate1d": "functional",
+    "lam_max": "functional",
+    "prox_tv1d": "functional",
+    "segments1d": "functional",
+    "show_config": "functional",
+    "tv": "functional",
+}
+
+__all__ = ["__version__", *_HOME_OF]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'tautline' has no attribute {name!r}")
+    _import_module("tautline._extension")  # first: says what is wrong where torch does not fit
+    value = getattr(_import_module(f"tautline.{_HOME_OF[name]}"), name)
+    globals()[name] = value  # found without this function from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

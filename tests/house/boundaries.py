@@ -26,7 +26,8 @@ SHARED = ["tautline", "backend.h", "step"]
 # folder (the longest that matches counts) -> own folders whose headers it may include, "!": not
 ALLOWED = {
     "include/tautline": ["tautline"],
-    "include/tautline/torch": ["tautline"],
+    # torch's own headers and those of src/torch begin with the same name
+    "include/tautline/torch": ["tautline", "torch"],
     "src/backend.h": ["tautline"],
     "src/step": ["step", "!step/row", "tautline/partition.h"],
     "src/step/row": SHARED,
@@ -39,10 +40,10 @@ ALLOWED = {
     **{f"src/{layer}": [*CUDA_LAYERS[i:], *SHARED] for i, layer in enumerate(CUDA_LAYERS)},
     "src/numpy": ["tautline", "numpy"],
     "src/torch": ["tautline", "torch"],
-    "src/libtorch": ["tautline", "libtorch"],
+    "src/libtorch": ["tautline", "libtorch", "torch"],
     "cli": ["tautline", "cli"],
     "bench": ["tautline", "bench"],
-    "examples": ["tautline"],
+    "examples": ["tautline", "torch"],
 }
 MAY_USE_TORCH = (
     "src/torch",

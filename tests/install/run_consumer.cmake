@@ -1,5 +1,6 @@
 # Builds the consumer project from scratch and runs it. Needs NAME, SOURCE, WORK,
-# BUILD, GENERATOR, CXX, CXX_FLAGS, LIBRARY_OPTIONS.
+# BUILD, GENERATOR, CXX, CXX_FLAGS, LIBRARY_OPTIONS; TORCH_ROOT: where torch is, if the
+# component for LibTorch is to be used too.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endfunction()
@@ -7,8 +8,15 @@ endfunction()
 file(REMOVE_RECURSE ${WORK})
 set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${CXX_FLAGS}
     -DCMAKE_BUILD_TYPE=Release)
+set(torch)
+if(TORCH_ROOT)
+  set(torch -DWITH_TORCH=ON -DTAUTLINE_TORCH_ROOT=${TORCH_ROOT})
+endif()
 if(NAME MATCHES "^AddSubdirectory")
   set(find -DTAUTLINE_SOURCE=${SOURCE})
+  if(TORCH_ROOT)
+    list(APPEND find -DTAUTLINE_LIBTORCH=ON)
+  endif()
 elseif(NAME STREQUAL "FindPackageOfThisBuild")
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
   set(find -DCMAKE_PREFIX_PATH=${WORK}/prefix)
@@ -20,6 +28,10 @@ else()
   run(${CMAKE_COMMAND} --install ${WORK}/library)
   set(find -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 endif()
-run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer ${common} ${find})
+run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer ${common} ${find}
+    ${torch})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
+if(TORCH_ROOT)
+  run(${WORK}/consumer/torch_consumer)
+endif()

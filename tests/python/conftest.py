@@ -1,6 +1,13 @@
 # Data that all tests share: fixed seeds, a row with steps and noise.
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
+
+if find_spec("torch"):
+    from torch_support import device, make, make_positive  # noqa: F401  # fixtures
+else:  # a package for NumPy alone
+    collect_ignore_glob = ["test_torch_*.py"]
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import pytest
 import tautline
 import tautline.numpy as tn
 
-README = Path(__file__).parents[2] / "README.md"
+SOURCE = Path(__file__).parents[2]
+PAGES = ["README.md", "docs/from_tv_layers_for_cv.md"]
 
 FORBID_TORCH = """
 import sys
@@ -31,8 +32,8 @@ def run_python(code):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def readme_blocks():
-    text = README.read_text(encoding="utf-8") if README.exists() else ""
+def examples_of(page):
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
     return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
@@ -93,12 +94,16 @@ def test_every_public_function_has_an_example():
     assert all(">>>" in function.__doc__ for function in functions)
 
 
-def test_examples_of_the_readme_run():
-    blocks = readme_blocks()
-    if not blocks:
-        pytest.skip(f"{README} has no python block, or is not there (tests outside the source)")
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), {"__name__": "readme"})
+@pytest.mark.parametrize("name", PAGES)
+def test_examples_of_pages_run(name):
+    page = SOURCE / name
+    examples = examples_of(page)
+    if not examples:
+        pytest.skip(f"{page} has no python block, or is not there (tests outside the source)")
+    for example in examples:
+        if "import torch" in example:
+            pytest.importorskip("torch")
+        exec(compile(example, str(page), "exec"), {"__name__": "page"})
 
 
 def test_calls_from_many_threads_do_not_disturb_one_another(rng):

@@ -1,0 +1,64 @@
+// The total variation layer as a LibTorch module, with the names and the meaning of
+// Python's tautline.TVLayer: a state saved there is loaded here.
+#pragma once
+
+#include <torch/arg.h>
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <vector>
+
+#include "tautline/export.h"
+#include "tautline/torch/tv1d.h"
+
+namespace tautline {
+
+/// row: differences along the last dimension of (N, C, H, W) or (C, H, W); col: along
+/// the one before it; signal: along the last of (N, C, L) or (C, L), Python's "1d".
+enum class Direction : std::uint8_t { row, col, signal };
+
+struct TAUTLINE_API TVLayerOptions {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  TVLayerOptions(std::int64_t channels) : channels_(channels) {}
+
+  /// Number of channels, each with a lambda of its own; 1: one lambda for all.
+  TORCH_ARG(std::int64_t, channels);
+  TORCH_ARG(Mode, mode) = Mode::smooth;
+  TORCH_ARG(Direction, direction) = Direction::row;
+  /// Where lambda starts, or its value if it is not learnable: one number, or one for
+  /// each channel. > 0 if learnable, else >= 0 (0 is the identity, infinity the mean).
+  TORCH_ARG(std::vector<double>, lam) = {0.05};
+  /// true: the parameter raw_lam, with lambda = softplus(raw_lam). false: the buffer
+  /// fixed_lam, which is lambda itself.
+  TORCH_ARG(bool, learnable) = true;
+};
+
+class TAUTLINE_API TVLayerImpl : public torch::nn::Module {
+ public:
+  explicit TVLayerImpl(TVLayerOptions options);
+
+  /// Smooths or sharpens x; with the layer's own lambdas, or those given for this call
+  /// as in prox_tv1d.
+  torch::Tensor forward(const torch::Tensor& x);
+  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& lam);
+  torch::Tensor forward(const torch::Tensor& x, double lam);
+
+  /// The current lambdas, of shape (channels), in at least float32.
+  [[nodiscard]] torch::Tensor lam() const;
+
+  void pretty_print(std::ostream& stream) const override;
+
+  TVLayerOptions options;   // NOLINT(readability-identifier-naming)
+  torch::Tensor raw_lam;    // NOLINT(readability-identifier-naming)
+  torch::Tensor fixed_lam;  // NOLINT(readability-identifier-naming)
+
+ private:
+  [[nodiscard]] ProxTv1dOptions call_options(const torch::Tensor& x) const;
+};
+
+TORCH_MODULE(TVLayer);
+
+}  // namespace tautline

@@ -1,0 +1,504 @@
+"""Derivatives of the 1D op, behind two doors.
+
+The *ops' door*: the formulas are registered with the ops. Eager autograd,
+``torch.compile`` and ``torch.export`` go there. The *functions' door*:
+``autograd.Function`` classes with ``jvp``, taken while a ``torch.func`` transform or
+a forward-AD level is active. Registered formulas raise under the former and give a
+zero tangent under the latter; functions with ``jvp`` cannot be compiled. Both doors
+lead to the same formulas.
+
+The solution is constant on segments, and its derivatives are linear maps that know
+nothing but the partition: `pull_back` (gradient of y to gradients of x and lam) and
+`push_forward` (directions of x and lam to the direction of y), adjoint to one
+another. So each is the other's derivative, and the second derivative of the
+solution. With data weights the maps also depend on x, y and weight; where nobody
+differentiates further the core does them in one pass, else they are put together
+from segment means (`push_forward` without lam), which autograd then follows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from tautline import _extension
+from tautline._shapes import arithmetic_dtype, size_along, sum_to
+
+try:
+    _are_transforms_active = torch._C._are_functorch_transforms_active
+except AttributeError as error:  # not of torch's public API
+    raise ImportError(
+        f"this tautline does not know torch {torch.__version__}; a newer one may"
+    ) from error
+
+
+def takes_functions_door() -> bool:
+    """Tell whether only the functions' door gives all derivatives here."""
+    return _are_transforms_active() or forward_ad._current_level >= 0
+
+
+class Solved(NamedTuple):
+    """What the derivatives need of a solved batch; x, y and weight only with data weights."""
+
+    partition: Tensor
+    x: Tensor | None
+    y: Tensor | None
+    weight: Tensor | None
+    dim: int
+    sharpen: bool
+    n: int
+    dtype: torch.dtype
+
+    def without_tangents(self) -> Solved:
+        """Give the same, blind to the innermost level of forward AD."""
+        saved = (self.x, self.y, self.weight)
+        x, y, weight = (None if t is None else forward_ad.unpack_dual(t).primal for t in saved)
+        return self._replace(x=x, y=y, weight=weight)
+
+    def unweighted(self) -> Solved:
+        """Give the same segments without data weights, for smoothing: their means."""
+        return self._replace(x=None, y=None, weight=None, sharpen=False)
+
+
+def pull_back(
+    solved: Solved, grad_y: Tensor, lam_size: int, wants_x: bool, wants_lam: bool
+) -> tuple[Tensor, Tensor]:
+    """Take the gradient of y to those of x and lam (x's shape, lam_size along dim)."""
+    if takes_functions_door():
+        return _PullBack.apply(grad_y, *_flat(solved), lam_size, wants_x, wants_lam)  # type: ignore[no-any-return]
+    grad_x, grad_lam, _ = _extension.backward(
+        grad_y,
+        solved.partition,
+        None,
+        None,
+        None,
+        solved.dim,
+        solved.sharpen,
+        solved.dtype,
+        lam_size,
+        wants_x,
+        wants_lam,
+        False,
+    )
+    return grad_x, grad_lam
+
+
+def push_forward(
+    solved: Solved, tangent_x: Tensor | None, tangent_lam: Tensor | None = None
+) -> Tensor:
+    """Take directions of x and lam to the direction of y; None is 0."""
+    if takes_functions_door():
+        return _PushForward.apply(tangent_x, tangent_lam, *_flat(solved))  # type: ignore[no-any-return]
+    return _extension.jvp(  # type: ignore[no-any-return]
+        solved.partition,
+        None,
+        None,
+        None,
+        tangent_x,
+        tangent_lam,
+        None,
+        solved.dim,
+        solved.sharpen,
+        solved.n,
+        solved.dtype,
+    )
+
+
+def _flat(solved: Solved) -> tuple[Any, ...]:
+    """Give the parts of a batch without weights: functions see tensors only one by one."""
+    return solved.partition, solved.dim, solved.sharpen, solved.n, solved.dtype
+
+
+def _unflat(partition: Tensor, dim: int, sharpen: bool, n: int, dtype: torch.dtype) -> Solved:
+    return Solved(partition, None, None, None, dim, sharpen, n, dtype)
+
+
+class _WeightedMaps:
+    """The two maps of a batch with data weights, put together from segment means."""
+
+    def __init__(self, solved: Solved) -> None:
+        assert solved.x is not None and solved.y is not None and solved.weight is not None
+        self._segments = solved.unweighted()._replace(dtype=arithmetic_dtype(solved.dtype))
+        self._dtype = solved.dtype
+        self._sharpen = solved.sharpen
+        x, y = self._computed(solved.x), self._computed(solved.y)
+        self._weight = self._computed(solved.weight).broadcast_to(x.shape)
+        self._is_present = self._weight != 0
+        # x - prox(x), 0 where a missing sample is not even a number.
+        residual = torch.where(torch.isfinite(x), x, y) - y
+        self._residual = self._flip(residual)
+        total = self._means(self._weight)
+        self._has_samples = total > 0
+        self._mean_weight = torch.where(self._has_samples, total, 1)
+
+    def pull_back(self, grad_y: Tensor, lam_size: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Take the gradient of y to those of x, lam and weight, in x's shape."""
+        grad_y = self._computed(grad_y)
+        flipped = self._flip(grad_y)
+        means = self._divide(self._means(flipped))
+        grad_x = self._weight * means
+        if self._sharpen:
+            grad_x = grad_x + torch.where(self._is_present, 2 * grad_y, 0)
+        _, grad_lam = pull_back(self._segments, means, lam_size, False, True)
+        return grad_x.to(self._dtype), grad_lam, means * self._residual
+
+    def push_forward(
+        self,
+        tangent_x: Tensor | None,
+        tangent_lam: Tensor | None,
+        tangent_weight: Tensor | None,
+    ) -> Tensor:
+        """Take directions of x, lam and weight to the direction of y; None is 0."""
+        total = torch.zeros_like(self._weight)
+        if tangent_x is not None:
+            tangent_x = self._computed(tangent_x)
+            total = total + self._means(torch.where(self._is_present, self._weight * tangent_x, 0))
+        if tangent_lam is not None:
+            total = total + push_forward(self._segments, None, self._computed(tangent_lam))
+        if tangent_weight is not None:
+            total = total + self._means(self._computed(tangent_weight) * self._residual)
+        tangent_y = self._flip(self._divide(total))
+        if self._sharpen and tangent_x is not None:
+            tangent_y = tangent_y + torch.where(self._is_present, 2 * tangent_x, 0)
+        return tangent_y.to(self._dtype)
+
+    def _computed(self, tensor: Tensor) -> Tensor:
+        return tensor.to(self._segments.dtype)
+
+    def _means(self, values: Tensor) -> Tensor:
+        return push_forward(self._segments, values)
+
+    def _divide(self, means: Tensor) -> Tensor:
+        return torch.where(self._has_samples, means / self._mean_weight, 0)
+
+    def _flip(self, values: Tensor) -> Tensor:
+        """Change the sign where the solution is mirrored: sharpening, where there is a sample."""
+        return torch.where(self._is_present, -values, values) if self._sharpen else values
+
+
+class _Arguments(NamedTuple):
+    """Shapes, dtypes and devices of the arguments, which their gradients have too."""
+
+    dim: int
+    sharpen: bool
+    n: int
+    ndim: int
+    x_dtype: torch.dtype
+    lam_shape: torch.Size | None
+    lam_dtype: torch.dtype | None
+    lam_device: torch.device | None
+    weight_shape: torch.Size | None
+    weight_dtype: torch.dtype | None
+
+    @classmethod
+    def of(
+        cls, x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int, sharpen: bool
+    ) -> _Arguments:
+        return cls(
+            dim=dim,
+            sharpen=sharpen,
+            n=x.shape[dim],
+            ndim=x.ndim,
+            x_dtype=x.dtype,
+            lam_shape=lam.shape if isinstance(lam, Tensor) else None,
+            lam_dtype=lam.dtype if isinstance(lam, Tensor) else None,
+            lam_device=lam.device if isinstance(lam, Tensor) else None,
+            weight_shape=None if weight is None else weight.shape,
+            weight_dtype=None if weight is None else weight.dtype,
+        )
+
+    def solved(self, partition: Tensor, *weighted: Tensor) -> Solved:
+        x, y, weight = weighted or (None, None, None)
+        return Solved(partition, x, y, weight, self.dim, self.sharpen, self.n, self.x_dtype)
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """Keep the partition, and what weights need beside it."""
+    x, lam, weight, dim, sharpen = inputs[:5]
+    y, partition = output
+    ctx.arguments = _Arguments.of(x, lam, weight, dim, sharpen)
+    saved = (partition,) if weight is None else (partition, x, y, weight)
+    ctx.save_for_backward(*saved)
+    return saved
+
+
+def _gradients(ctx: Any, grad_y: Tensor | None) -> tuple[Tensor | None, ...]:
+    """Give the gradients of x, lam and weight, None for those that nobody needs."""
+    wants_x, wants_lam, wants_weight = ctx.needs_input_grad[:3]
+    if grad_y is None:
+        return None, None, None
+    arguments: _Arguments = ctx.arguments
+    solved = arguments.solved(*ctx.saved_tensors)
+    lam_size = size_along(arguments.lam_shape or (), arguments.dim, arguments.ndim)
+    grad_weight = None
+    if solved.weight is None:
+        grad_x, grad_lam = pull_back(solved, grad_y, lam_size, wants_x, wants_lam)
+    elif torch.is_grad_enabled() or takes_functions_door():
+        grad_x, grad_lam, grad_weight = _WeightedMaps(solved).pull_back(grad_y, lam_size)
+    else:
+        grad_x, grad_lam, grad_weight = _extension.backward(
+            grad_y, *solved[:6], solved.dtype, lam_size, wants_x, wants_lam, wants_weight
+        )
+    if wants_lam:
+        assert arguments.lam_shape is not None and arguments.lam_dtype is not None
+        grad_lam = sum_to(grad_lam, arguments.lam_shape, arguments.lam_dtype)
+        grad_lam = grad_lam.to(arguments.lam_device)
+    if wants_weight:
+        assert grad_weight is not None
+        assert arguments.weight_shape is not None and arguments.weight_dtype is not None
+        grad_weight = sum_to(grad_weight, arguments.weight_shape, arguments.weight_dtype)
+    return (
+        grad_x if wants_x else None,
+        grad_lam if wants_lam else None,
+        grad_weight if wants_weight else None,
+    )
+
+
+class Solve(torch.autograd.Function):
+    """The functions' door to the op: (x, lam, weight, dim, sharpen) to (y, partition)."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int, sharpen: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Solve, with the partition."""
+        op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
+        return op(x, lam, weight, dim, sharpen, True)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        """Keep what the derivatives need."""
+        ctx.save_for_forward(*_save(ctx, inputs, output))
+        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, grad_y: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
+        """Give the gradients of x, lam and weight."""
+        return (*_gradients(ctx, grad_y), None, None)
+
+    @staticmethod
+    def jvp(
+        ctx: Any,
+        tangent_x: Tensor | None,
+        tangent_lam: Tensor | None,
+        tangent_weight: Tensor | None,
+        *_: None,
+    ) -> tuple[Tensor, None]:
+        """Give the direction of y."""
+        solved = ctx.arguments.solved(*ctx.saved_tensors)
+        if solved.weight is None:
+            return push_forward(solved, tangent_x, tangent_lam), None
+        # torch calls this with forward AD switched off, so that saved tensors' own
+        # tangents do no harm; of nested transforms it would lose the outer ones'.
+        with forward_ad._set_fwd_grad_enabled(True):
+            maps = _WeightedMaps(solved.without_tangents())
+            return maps.push_forward(tangent_x, tangent_lam, tangent_weight), None
+
+
+class _PullBack(torch.autograd.Function):
+    """`pull_back` with its own derivatives: linear in grad_y, with `push_forward` as adjoint."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        grad_y: Tensor,
+        partition: Tensor,
+        dim: int,
+        sharpen: bool,
+        n: int,
+        dtype: torch.dtype,
+        lam_size: int,
+        wants_x: bool,
+        wants_lam: bool,
+    ) -> tuple[Tensor, Tensor]:
+        grad_x, grad_lam, _ = _extension.backward(
+            grad_y,
+            partition,
+            None,
+            None,
+            None,
+            dim,
+            sharpen,
+            dtype,
+            lam_size,
+            wants_x,
+            wants_lam,
+            False,
+        )
+        return grad_x, grad_lam
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        grad_y, partition, *rest = inputs
+        ctx.rest = rest[:4]
+        ctx.grad_dtype = grad_y.dtype
+        ctx.wanted = rest[4:]
+        ctx.save_for_backward(partition)
+        ctx.save_for_forward(partition)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
+        solved = _unflat(*ctx.saved_tensors, *ctx.rest)._replace(dtype=ctx.grad_dtype)
+        return (_adjoint_of_pull_back(solved, ctx.wanted, *cotangents), *[None] * 8)
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, *_: None) -> tuple[Tensor, Tensor]:
+        return pull_back(_unflat(*ctx.saved_tensors, *ctx.rest), tangent, *ctx.wanted)
+
+
+class _PushForward(torch.autograd.Function):
+    """`push_forward` with its own derivatives: linear, with `pull_back` as adjoint."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        tangent_x: Tensor | None,
+        tangent_lam: Tensor | None,
+        partition: Tensor,
+        dim: int,
+        sharpen: bool,
+        n: int,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        return _extension.jvp(  # type: ignore[no-any-return]
+            partition, None, None, None, tangent_x, tangent_lam, None, dim, sharpen, n, dtype
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        tangent_x, tangent_lam, partition, *rest = inputs
+        ctx.rest = rest
+        ctx.tangents = _Tangents.of(tangent_x, tangent_lam)
+        ctx.save_for_backward(partition)
+        ctx.save_for_forward(partition)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        solved = _unflat(*ctx.saved_tensors, *ctx.rest)
+        wants = ctx.needs_input_grad[:2]
+        return (*_adjoint_of_push_forward(solved, ctx.tangents, grad, *wants), *[None] * 5)
+
+    @staticmethod
+    def jvp(ctx: Any, tangent_x: Tensor | None, tangent_lam: Tensor | None, *_: None) -> Tensor:
+        return push_forward(_unflat(*ctx.saved_tensors, *ctx.rest), tangent_x, tangent_lam)
+
+
+class _Tangents(NamedTuple):
+    """Shapes and dtypes of directions, which their gradients have too."""
+
+    x_dtype: torch.dtype | None
+    lam_shape: torch.Size | None
+    lam_dtype: torch.dtype | None
+
+    @classmethod
+    def of(cls, tangent_x: Tensor | None, tangent_lam: Tensor | None) -> _Tangents:
+        return cls(
+            None if tangent_x is None else tangent_x.dtype,
+            None if tangent_lam is None else tangent_lam.shape,
+            None if tangent_lam is None else tangent_lam.dtype,
+        )
+
+
+def _adjoint_of_pull_back(
+    solved: Solved,
+    wanted: tuple[int, bool, bool],
+    for_grad_x: Tensor | None,
+    for_grad_lam: Tensor | None,
+) -> Tensor | None:
+    _, wants_x, wants_lam = wanted
+    tangent_x = for_grad_x if wants_x else None
+    tangent_lam = for_grad_lam if wants_lam else None
+    if tangent_x is None and tangent_lam is None:
+        return None
+    return push_forward(solved, tangent_x, tangent_lam)
+
+
+def _adjoint_of_push_forward(
+    solved: Solved, tangents: _Tangents, grad: Tensor, wants_x: bool, wants_lam: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    lam_size = size_along(tangents.lam_shape or (), solved.dim, grad.ndim)
+    grad_x, grad_lam = pull_back(solved, grad, lam_size, wants_x, wants_lam)
+    if wants_lam:
+        assert tangents.lam_shape is not None and tangents.lam_dtype is not None
+        grad_lam = sum_to(grad_lam, tangents.lam_shape, tangents.lam_dtype)
+    return grad_x.to(tangents.x_dtype) if wants_x else None, grad_lam if wants_lam else None
+
+
+def solve_by_function(*arguments: Any) -> tuple[Tensor, Tensor]:
+    """Solve through the functions' door.
+
+    The compiler would follow the function's forward and lose its jvp: a transform inside
+    torch.compile runs as it is, and is an error where it must not (fullgraph=True).
+    """
+    if torch.compiler.is_compiling():
+        torch._dynamo.graph_break("tautline: torch.func and forward AD cannot be compiled")
+    return Solve.apply(*arguments)  # type: ignore[no-any-return]
+
+
+def _save_solve(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    _save(ctx, inputs, output)
+    ctx.keeps_partition = inputs[5]
+
+
+def _backward_of_solve(ctx: Any, grad_y: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
+    if not ctx.keeps_partition:
+        raise RuntimeError("prox_tv1d: has gradients only with keep_partition=True")
+    return (*_gradients(ctx, grad_y), None, None, None)
+
+
+def _save_backward(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    grad_y, partition, _, _, weight, dim, sharpen, _, *wanted, _ = inputs
+    if weight is not None:
+        raise NotImplementedError(
+            "prox_tv1d_backward: has no derivative with weight; differentiate prox_tv1d, "
+            "whose second derivatives do not come here"
+        )
+    ctx.solved = (dim, sharpen, grad_y.shape[dim], grad_y.dtype)
+    ctx.wanted = wanted
+    ctx.save_for_backward(partition)
+
+
+def _backward_of_backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
+    solved = _unflat(*ctx.saved_tensors, *ctx.solved)
+    return (_adjoint_of_pull_back(solved, ctx.wanted, *cotangents[:2]), *[None] * 11)
+
+
+def _save_jvp(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    partition, _, _, weight, tangent_x, tangent_lam, _, *rest = inputs
+    if weight is not None:
+        raise NotImplementedError("prox_tv1d_jvp: has no derivative with weight")
+    ctx.solved = rest
+    ctx.tangents = _Tangents.of(tangent_x, tangent_lam)
+    ctx.save_for_backward(partition)
+
+
+def _backward_of_jvp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    solved = _unflat(*ctx.saved_tensors, *ctx.solved)
+    gradients = _adjoint_of_push_forward(solved, ctx.tangents, grad, *ctx.needs_input_grad[4:6])
+    return (*[None] * 4, *gradients, *[None] * 5)
+
+
+def _has_no_gradient(name: str) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        raise NotImplementedError(f"{name}: has no gradient; give it tensors that are detached")
+
+    return backward
+
+
+for _op in (_extension.solve, _extension.solve_number):
+    torch.library.register_autograd(_op, _backward_of_solve, setup_context=_save_solve)
+torch.library.register_autograd(
+    _extension.backward, _backward_of_backward, setup_context=_save_backward
+)
+torch.library.register_autograd(_extension.jvp, _backward_of_jvp, setup_context=_save_jvp)
+for _op in (_extension.certify, _extension.certify_number, _extension.find_lam_max):
+    torch.library.register_autograd(_op, _has_no_gradient(_op._schema.name.split("::")[1]))

@@ -1,0 +1,58 @@
+"""Loads the op library into torch, or says in one sentence why that cannot be.
+
+All other modules take the ops from here: overloads, not packets, since a packet
+looks for the overload in every call, which takes longer than the call.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tautline
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ImportError(
+        "tautline works on torch tensors where torch 2.11 or newer is installed "
+        "(pip install 'tautline[torch]'); tautline.numpy works without it"
+    ) from error
+
+_OLDEST_TORCH = (2, 11)
+_LIBRARY = "_C_stable.so"
+
+
+def _find_library() -> Path | None:
+    """Look in all folders of the package: an editable install has more than one."""
+    candidates = (Path(folder) / _LIBRARY for folder in tautline.__path__)
+    return next(filter(Path.exists, candidates), None)
+
+
+def _load() -> None:
+    if not torch.__version__ >= _OLDEST_TORCH:  # type: ignore[operator]  # it takes tuples
+        raise ImportError(f"tautline needs torch 2.11 or newer, found torch {torch.__version__}")
+    library = _find_library()
+    if library is None:
+        raise ImportError(
+            "this tautline was built for NumPy alone; build it without TAUTLINE_TORCH=OFF, "
+            "or use tautline.numpy"
+        )
+    try:
+        torch.ops.load_library(library)
+    except OSError as error:
+        raise ImportError(
+            f"tautline's op library does not load into torch {torch.__version__}: {error}"
+        ) from error
+
+
+_load()
+
+solve = torch.ops.tautline.prox_tv1d.default
+solve_number = torch.ops.tautline.prox_tv1d.number
+backward = torch.ops.tautline.prox_tv1d_backward.default
+jvp = torch.ops.tautline.prox_tv1d_jvp.default
+certify = torch.ops.tautline.certificate1d.default
+certify_number = torch.ops.tautline.certificate1d.number
+find_lam_max = torch.ops.tautline.lam_max.default

@@ -1,0 +1,159 @@
+"""Batching rules: a vmapped dimension becomes one more batch dimension in front.
+
+All rows are independent, so nothing else changes. x, partition and whatever has x's
+shape get the dimension even where only another argument is batched; lam and weight
+broadcast, so they get it only where they have it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tautline import _extension
+
+
+class _Batch:
+    """Puts the vmapped dimension of each argument in front."""
+
+    def __init__(self, size: int, ndim: int) -> None:
+        self._size = size
+        self._ndim = ndim
+
+    def rows(self, tensor: Tensor | None, at: int | None) -> Tensor | None:
+        """Give a tensor of x's shape."""
+        if tensor is None:
+            return None
+        return self._expand(tensor) if at is None else tensor.movedim(at, 0)
+
+    def partition(self, tensor: Tensor, at: int | None) -> Tensor:
+        """Give a partition, without gaps as the ops want it."""
+        return (self._expand(tensor) if at is None else tensor.movedim(at, 0)).contiguous()
+
+    def broadcast(self, tensor: Any, at: int | None) -> Any:
+        """Give what broadcasts to x: its own dimensions stay the last ones."""
+        if at is None:
+            return tensor
+        front = tensor.movedim(at, 0)
+        missing = self._ndim - (front.ndim - 1)
+        return front[(slice(None), *[None] * missing)]
+
+    def _expand(self, tensor: Tensor) -> Tensor:
+        return tensor.expand(self._size, *tensor.shape)
+
+
+def _ndim(tensor: Tensor, at: int | None) -> int:
+    return tensor.ndim - (at is not None)
+
+
+def _solve_rule(op: Any) -> Any:
+    def rule(
+        info: Any, at: tuple[Any, ...], x: Tensor, lam: Any, weight: Any, dim: int, *options: Any
+    ) -> Any:
+        batch = _Batch(info.batch_size, _ndim(x, at[0]))
+        y, partition = op(
+            batch.rows(x, at[0]),
+            batch.broadcast(lam, at[1]),
+            batch.broadcast(weight, at[2]),
+            dim + 1,
+            *options,
+        )
+        return (y, partition), (0, 0)
+
+    return rule
+
+
+def _backward_rule(
+    info: Any,
+    at: tuple[Any, ...],
+    grad_y: Tensor,
+    partition: Tensor,
+    x: Tensor | None,
+    y: Tensor | None,
+    weight: Tensor | None,
+    dim: int,
+    *options: Any,
+) -> Any:
+    batch = _Batch(info.batch_size, _ndim(grad_y, at[0]))
+    wanted = options[-3:]
+    gradients = _extension.backward(
+        batch.rows(grad_y, at[0]),
+        batch.partition(partition, at[1]),
+        batch.rows(x, at[2]),
+        batch.rows(y, at[3]),
+        batch.broadcast(weight, at[4]),
+        dim + 1,
+        *options,
+    )
+    return tuple(gradients), tuple(0 if want else None for want in wanted)
+
+
+def _jvp_rule(
+    info: Any,
+    at: tuple[Any, ...],
+    partition: Tensor,
+    x: Tensor | None,
+    y: Tensor | None,
+    weight: Tensor | None,
+    tangent_x: Tensor | None,
+    tangent_lam: Tensor | None,
+    tangent_weight: Tensor | None,
+    dim: int,
+    sharpen: bool,
+    n: int,
+    dtype: torch.dtype,
+) -> Any:
+    batch = _Batch(info.batch_size, _ndim(partition, at[0]))
+    tangent_y = _extension.jvp(
+        batch.partition(partition, at[0]),
+        batch.rows(x, at[1]),
+        batch.rows(y, at[2]),
+        batch.broadcast(weight, at[3]),
+        batch.rows(tangent_x, at[4]),
+        batch.broadcast(tangent_lam, at[5]),
+        batch.broadcast(tangent_weight, at[6]),
+        dim + 1,
+        sharpen,
+        n,
+        dtype,
+    )
+    return tangent_y, 0
+
+
+def _certify_rule(op: Any) -> Any:
+    def rule(
+        info: Any, at: tuple[Any, ...], x: Tensor, y: Tensor, lam: Any, weight: Any, dim: int
+    ) -> Any:
+        batch = _Batch(info.batch_size, _ndim(x, at[0]))
+        violation = op(
+            batch.rows(x, at[0]),
+            batch.rows(y, at[1]),
+            batch.broadcast(lam, at[2]),
+            batch.broadcast(weight, at[3]),
+            dim + 1,
+        )
+        return violation, 0
+
+    return rule
+
+
+def _lam_max_rule(
+    info: Any, at: tuple[Any, ...], x: Tensor, weight: Tensor | None, dim: int
+) -> Any:
+    batch = _Batch(info.batch_size, _ndim(x, at[0]))
+    found = _extension.find_lam_max(batch.rows(x, at[0]), batch.broadcast(weight, at[1]), dim + 1)
+    return found, 0
+
+
+for _op, _rule in (
+    (_extension.solve, _solve_rule(_extension.solve)),
+    (_extension.solve_number, _solve_rule(_extension.solve_number)),
+    (_extension.backward, _backward_rule),
+    (_extension.jvp, _jvp_rule),
+    (_extension.certify, _certify_rule(_extension.certify)),
+    (_extension.certify_number, _certify_rule(_extension.certify_number)),
+    (_extension.find_lam_max, _lam_max_rule),
+):
+    torch.library.register_vmap(_op, _rule)

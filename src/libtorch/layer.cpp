@@ -1,0 +1,101 @@
+#include "tautline/torch/layer.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace tautline {
+namespace {
+
+bool is_signal(const TVLayerOptions& options) {
+  return options.direction() == Direction::signal;
+}
+
+const char* name_of(Direction direction) {
+  switch (direction) {
+    case Direction::row: return "row";
+    case Direction::col: return "col";
+    case Direction::signal: return "signal";
+  }
+  return "unknown";
+}
+
+/// One lambda a channel, or an error that says what is wrong with them.
+torch::Tensor start_values(const TVLayerOptions& options) {
+  TORCH_CHECK_VALUE(options.channels() >= 1, "channels: must be an integer >= 1, got ",
+                    options.channels());
+  const std::vector<double>& lam = options.lam();
+  const auto count = static_cast<std::int64_t>(lam.size());
+  TORCH_CHECK_VALUE(count == 1 || count == options.channels(),
+                    "lam: must be one number or one for each of ", options.channels(),
+                    " channels, got ", count);
+  for (const double value : lam) {
+    if (options.learnable()) {
+      TORCH_CHECK_VALUE(value > 0 && std::isfinite(value),
+                        "lam: must be > 0 and finite where it is learnable, got ", value);
+    } else {
+      TORCH_CHECK_VALUE(value >= 0, "lam: must be >= 0 and not NaN, got ", value);
+    }
+  }
+  return torch::tensor(lam, torch::kDouble).expand({options.channels()}).clone();
+}
+
+torch::Tensor at_least_float32(const torch::Tensor& values) {
+  const bool is_small =
+      values.scalar_type() == torch::kHalf || values.scalar_type() == torch::kBFloat16;
+  return is_small ? values.to(torch::kFloat) : values;
+}
+
+}  // namespace
+
+TVLayerImpl::TVLayerImpl(TVLayerOptions given) : options(std::move(given)) {
+  const torch::Tensor lam = start_values(options);
+  const auto dtype = torch::get_default_dtype();
+  if (options.learnable()) {
+    // The inverse of softplus, without cancellation for small or large lambdas.
+    raw_lam = register_parameter("raw_lam", (lam + (-(-lam).expm1()).log()).to(dtype));
+  } else {
+    fixed_lam = register_buffer("fixed_lam", lam.to(dtype));
+  }
+}
+
+torch::Tensor TVLayerImpl::lam() const {
+  if (!options.learnable()) return at_least_float32(fixed_lam);
+  return torch::softplus(at_least_float32(raw_lam));
+}
+
+torch::Tensor TVLayerImpl::forward(const torch::Tensor& x) {
+  const ProxTv1dOptions call = call_options(x);
+  const std::int64_t behind = is_signal(options) ? 1 : 2;  // dimensions behind the channels
+  const std::int64_t channels = x.size(-1 - behind);
+  TORCH_CHECK_VALUE(options.channels() == 1 || options.channels() == channels, "x: must have ",
+                    options.channels(), " channels, got ", channels, " in shape ", x.sizes());
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(1 + behind), 1);
+  shape[0] = options.channels();
+  return prox_tv1d(x, lam().view(shape), call);
+}
+
+torch::Tensor TVLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& lam) {
+  return prox_tv1d(x, lam, call_options(x));
+}
+
+torch::Tensor TVLayerImpl::forward(const torch::Tensor& x, double lam) {
+  return prox_tv1d(x, lam, call_options(x));
+}
+
+void TVLayerImpl::pretty_print(std::ostream& stream) const {
+  stream << "tautline::TVLayer(" << options.channels()
+         << ", mode=" << (options.mode() == Mode::sharp ? "sharp" : "smooth")
+         << ", direction=" << name_of(options.direction())
+         << ", learnable=" << (options.learnable() ? "true" : "false") << ")";
+}
+
+ProxTv1dOptions TVLayerImpl::call_options(const torch::Tensor& x) const {
+  const std::int64_t dims = is_signal(options) ? 3 : 4;
+  TORCH_CHECK_VALUE(x.dim() == dims || x.dim() == dims - 1, "x: must have shape ",
+                    is_signal(options) ? "(N, C, L) or (C, L)" : "(N, C, H, W) or (C, H, W)",
+                    " with direction ", name_of(options.direction()), ", got shape ", x.sizes());
+  return {.dim = options.direction() == Direction::col ? -2 : -1, .mode = options.mode()};
+}
+
+}  // namespace tautline

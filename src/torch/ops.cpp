@@ -1,0 +1,50 @@
+// The op library: schemas, and one kernel for both devices. Fake kernels, autograd
+// and batching are registered from Python. `dim` counts from the front where
+// autograd or vmap call an op again (everywhere but in prox_tv1d and the readings).
+#include <torch/csrc/stable/library.h>
+
+#include "tv1d.h"
+
+STABLE_TORCH_LIBRARY(tautline, library) {
+  library.def(
+      "prox_tv1d(Tensor x, Tensor lam, Tensor? weight, int dim, bool sharpen, "
+      "bool keep_partition) -> (Tensor y, Tensor partition)");
+  library.def(
+      "prox_tv1d.number(Tensor x, float lam, Tensor? weight, int dim, bool sharpen, "
+      "bool keep_partition) -> (Tensor y, Tensor partition)");
+  library.def(
+      "prox_tv1d_backward(Tensor grad_y, Tensor partition, Tensor? x, Tensor? y, Tensor? weight, "
+      "int dim, bool sharpen, ScalarType x_dtype, SymInt lam_size, bool wants_x, bool wants_lam, "
+      "bool wants_weight) -> (Tensor grad_x, Tensor grad_lam, Tensor grad_weight)");
+  library.def(
+      "prox_tv1d_jvp(Tensor partition, Tensor? x, Tensor? y, Tensor? weight, Tensor? tangent_x, "
+      "Tensor? tangent_lam, Tensor? tangent_weight, int dim, bool sharpen, SymInt n, "
+      "ScalarType dtype) -> Tensor");
+  library.def("certificate1d(Tensor x, Tensor y, Tensor lam, Tensor? weight, int dim) -> Tensor");
+  library.def(
+      "certificate1d.number(Tensor x, Tensor y, float lam, Tensor? weight, int dim) -> Tensor");
+  library.def("lam_max(Tensor x, Tensor? weight, int dim) -> Tensor");
+}
+
+namespace {
+
+void implement(torch::stable::detail::StableLibrary& library) {
+  using namespace tautline::torch_ops;
+  library.impl("prox_tv1d", TORCH_BOX(&solve1d));
+  library.impl("prox_tv1d.number", TORCH_BOX(&solve1d_number));
+  library.impl("prox_tv1d_backward", TORCH_BOX(&backward1d));
+  library.impl("prox_tv1d_jvp", TORCH_BOX(&jvp1d));
+  library.impl("certificate1d", TORCH_BOX(&certify1d));
+  library.impl("certificate1d.number", TORCH_BOX(&certify1d_number));
+  library.impl("lam_max", TORCH_BOX(&find_lam_max));
+}
+
+}  // namespace
+
+STABLE_TORCH_LIBRARY_IMPL(tautline, CPU, library) {
+  implement(library);
+}
+
+STABLE_TORCH_LIBRARY_IMPL(tautline, CUDA, library) {
+  implement(library);
+}

@@ -1,0 +1,173 @@
+#include "tensors.h"
+
+#include <torch/csrc/stable/ops.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+
+#include "tautline/error.h"
+#include "tautline/partition.h"
+
+namespace tautline::torch_ops {
+namespace {
+
+constexpr std::int64_t kWordBytes = sizeof(std::uint32_t);
+
+[[noreturn]] void raise_invalid(const std::string& text) {
+  throw std::runtime_error(kInvalidArgument + text);
+}
+
+template <class SomeView, class Data>
+SomeView make_view(const char* name, const Tensor& tensor, Data* data) {
+  SomeView view;
+  view.data = data;
+  view.dtype = dtype_of(name, tensor);
+  view.ndim = static_cast<int>(std::min<std::int64_t>(tensor.dim(), kMaxDims + 1));
+  if (view.ndim > kMaxDims) return view;  // every call of the core refuses it by name
+  const auto shape = tensor.sizes();
+  const auto strides = tensor.strides();
+  std::copy(shape.begin(), shape.end(), view.shape);
+  std::copy(strides.begin(), strides.end(), view.strides);
+  return view;
+}
+
+/// Straight to the allocator: through the dispatcher it takes several times as long.
+Tensor make_strided(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                    ScalarType dtype, const Tensor& like) {
+  AtenTensorHandle handle = nullptr;
+  std::int32_t device_type = 0;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device_type));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
+      static_cast<std::int64_t>(shape.size()), shape.data(), strides.data(),
+      static_cast<std::int32_t>(torch::stable::detail::from(dtype)), device_type,
+      like.get_device_index(), &handle));
+  return Tensor(handle);
+}
+
+bool same_device(const Tensor& a, const Tensor& b) {
+  return a.is_cuda() == b.is_cuda() && a.is_cpu() == b.is_cpu() &&
+         a.get_device_index() == b.get_device_index();
+}
+
+std::string device_text(const Tensor& tensor) {
+  if (tensor.is_cpu()) return "cpu";
+  const std::string type = tensor.is_cuda() ? "cuda" : "another device";
+  return type + ":" + std::to_string(tensor.get_device_index());
+}
+
+}  // namespace
+
+DType dtype_of(const char* name, const Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case ScalarType::Half: return DType::float16;
+    case ScalarType::BFloat16: return DType::bfloat16;
+    case ScalarType::Float: return DType::float32;
+    case ScalarType::Double: return DType::float64;
+    default: break;
+  }
+  raise_invalid(std::string(name) + ": dtype must be float16, bfloat16, float32 or float64");
+}
+
+ConstView view_of(const char* name, const Tensor& tensor) {
+  return make_view<ConstView>(name, tensor, tensor.const_data_ptr());
+}
+
+ConstView view_of(const char* name, const std::optional<Tensor>& tensor) {
+  return tensor ? view_of(name, *tensor) : ConstView{};
+}
+
+View output_view_of(const char* name, const Tensor& tensor) {
+  return make_view<View>(name, tensor, tensor.mutable_data_ptr());
+}
+
+std::span<const std::uint32_t> words_of(const Tensor& partition) {
+  const void* bytes = partition.const_data_ptr();
+  if (partition.scalar_type() != ScalarType::Byte || !partition.is_contiguous() ||
+      partition.numel() % kWordBytes != 0 ||
+      reinterpret_cast<std::uintptr_t>(bytes) % alignof(std::uint32_t) != 0) {
+    raise_invalid("partition: must be uint8 in whole aligned words, without gaps");
+  }
+  return {static_cast<const std::uint32_t*>(bytes),
+          static_cast<std::size_t>(partition.numel() / kWordBytes)};
+}
+
+std::span<std::uint32_t> output_words_of(const Tensor& partition) {
+  return {static_cast<std::uint32_t*>(partition.mutable_data_ptr()),
+          static_cast<std::size_t>(partition.numel() / kWordBytes)};
+}
+
+std::int64_t dim_of(const Tensor& x, std::int64_t dim) {
+  const std::int64_t dims = std::max<std::int64_t>(x.dim(), 1);
+  if (dim < -dims || dim >= dims) {
+    raise_invalid("dim: must be from " + std::to_string(-dims) + " to " + std::to_string(dims - 1) +
+                  " for this x, got " + std::to_string(dim));
+  }
+  return dim < 0 ? dim + dims : dim;
+}
+
+std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size) {
+  const auto sizes = x.sizes();
+  std::vector<std::int64_t> shape(sizes.begin(), sizes.end());
+  if (!shape.empty()) shape[static_cast<std::size_t>(dim)] = size;
+  return shape;
+}
+
+Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept) {
+  const auto sizes = x.sizes();
+  std::vector<std::int64_t> shape(sizes.begin(), sizes.end());
+  const std::int64_t n = shape.empty() ? 1 : shape[static_cast<std::size_t>(dim)];
+  if (!shape.empty()) shape.erase(shape.begin() + dim);
+  shape.push_back(is_kept ? kWordBytes * partition_words(n) : 0);
+  return make_tensor(shape, ScalarType::Byte, x);
+}
+
+Tensor make_tensor(std::span<const std::int64_t> shape, ScalarType dtype, const Tensor& like) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= std::max<std::int64_t>(shape[d], 1);
+  }
+  return make_strided(shape, strides, dtype, like);
+}
+
+Tensor make_like(const Tensor& like, ScalarType dtype) {
+  if (like.is_contiguous()) {
+    const auto shape = like.sizes();
+    const auto strides = like.strides();
+    return make_strided({shape.data(), shape.size()}, {strides.data(), strides.size()}, dtype,
+                        like);
+  }
+  using torch::stable::detail::from;
+  std::array<StableIValue, 6> stack = {from(like),         from(std::optional(dtype)),
+                                       from(std::nullopt), from(std::nullopt),
+                                       from(std::nullopt), from(std::nullopt)};
+  TORCH_ERROR_CODE_CHECK(
+      torch_call_dispatcher("aten::empty_like", "", stack.data(), TORCH_ABI_VERSION));
+  return torch::stable::detail::to<Tensor>(stack[0]);
+}
+
+Tensor make_nothing(const Tensor& like) {
+  constexpr std::array<std::int64_t, 1> kShape = {0};
+  return make_tensor(kShape, like.scalar_type(), like);
+}
+
+void require_device_of(const Tensor& x, const char* name, const Tensor& tensor) {
+  if (same_device(x, tensor)) return;
+  raise_invalid(std::string(name) + ": must be on x's device " + device_text(x) + ", got " +
+                device_text(tensor));
+}
+
+void require_device_of(const Tensor& x, const char* name, const std::optional<Tensor>& tensor) {
+  if (tensor) require_device_of(x, name, *tensor);
+}
+
+void raise_unless_ok(const Status& status) {
+  if (status.ok()) return;
+  if (status.code == StatusCode::invalid_argument) raise_invalid(message(status));
+  throw std::runtime_error("tautline: " + message(status));
+}
+
+}  // namespace tautline::torch_ops

@@ -1,0 +1,65 @@
+// From torch's stable-ABI tensors to the core's views, new tensors for results,
+// and from a Status to the exception that Python sees. Nothing here computes.
+#pragma once
+
+#include <torch/csrc/stable/tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tautline/status.h"
+#include "tautline/view.h"
+
+namespace tautline::torch_ops {
+
+using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
+
+/// The dtype of a tensor in the core's terms; an error that names the argument
+/// where the core does not know it.
+DType dtype_of(const char* name, const Tensor& tensor);
+
+/// Views of a tensor's own memory, which must outlive them. A tensor not given
+/// makes a view not given.
+ConstView view_of(const char* name, const Tensor& tensor);
+ConstView view_of(const char* name, const std::optional<Tensor>& tensor);
+View output_view_of(const char* name, const Tensor& tensor);
+
+/// The words of a partition, one row after the other. Its tensor has bytes: a size
+/// of 1, as the words of a short row would have, makes compilers of graphs take the
+/// length of rows for a constant.
+std::span<const std::uint32_t> words_of(const Tensor& partition);
+std::span<std::uint32_t> output_words_of(const Tensor& partition);
+
+/// Where a tensor with x's dimensions has its rows: dim counted from the front,
+/// and an error that names dim where x has no such dimension.
+std::int64_t dim_of(const Tensor& x, std::int64_t dim);
+
+/// x's shape with another size along dim; a shape without dimensions stays one.
+std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size);
+
+/// A new tensor on the device of `like`, without gaps, last dimension fastest.
+Tensor make_tensor(std::span<const std::int64_t> shape, ScalarType dtype, const Tensor& like);
+
+/// A new tensor of the shape and, where it has no gaps, the strides of `like`.
+Tensor make_like(const Tensor& like, ScalarType dtype);
+
+/// A new tensor for the partition of x's solution: x's batch, then the bytes of a
+/// row, none of them where it is not to be kept.
+Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept);
+
+/// Where a result that nobody asked for would stand: torch wants a tensor there.
+Tensor make_nothing(const Tensor& like);
+
+/// An error unless a tensor is on the device of x.
+void require_device_of(const Tensor& x, const char* name, const Tensor& tensor);
+void require_device_of(const Tensor& x, const char* name, const std::optional<Tensor>& tensor);
+
+/// Throws what Python sees as RuntimeError, with the status's own text. Behind
+/// kInvalidArgument stand the errors that tautline.functional makes ValueErrors.
+inline constexpr const char* kInvalidArgument = "tautline: invalid argument: ";
+void raise_unless_ok(const Status& status);
+
+}  // namespace tautline::torch_ops

@@ -1,0 +1,154 @@
+#include "tv1d.h"
+
+#include <algorithm>
+#include <array>
+
+#include "call_context.h"
+#include "tautline/tautline.h"
+#include "tensors.h"
+
+namespace tautline::torch_ops {
+namespace {
+
+Mode mode_of(bool sharpen) {
+  return sharpen ? Mode::sharp : Mode::smooth;
+}
+
+/// lam as the core takes it. A tensor without dimensions on the CPU is read here
+/// beside an x on CUDA: it travels with the launch, without a copy of its own.
+Lam lam_of(const Tensor& x, const Tensor& lam) {
+  if (x.is_cuda() && lam.is_cpu() && lam.dim() == 0) return value_at(view_of("lam", lam), 0);
+  require_device_of(x, "lam", lam);
+  return view_of("lam", lam);
+}
+
+ScalarType arithmetic_dtype(ScalarType dtype) {
+  return dtype == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
+}
+
+std::tuple<Tensor, Tensor> solve(const Tensor& x, const Lam& lam,
+                                 const std::optional<Tensor>& weight, std::int64_t given_dim,
+                                 bool sharpen, bool keep_partition) {
+  require_device_of(x, "weight", weight);
+  const std::int64_t dim = dim_of(x, given_dim);
+  const Problem1d problem = {.x = view_of("x", x),
+                             .lam = lam,
+                             .weight = view_of("weight", weight),
+                             .dim = static_cast<int>(dim),
+                             .mode = mode_of(sharpen)};
+  const CallContext context(x, weight.has_value(), dim);
+  Tensor y = make_like(x, x.scalar_type());
+  Tensor partition = make_partition(x, dim, keep_partition);
+  raise_unless_ok(
+      prox_tv1d(problem, output_view_of("y", y), output_words_of(partition), context.get()));
+  return {std::move(y), std::move(partition)};
+}
+
+Solved1d solved_of(const Tensor& partition, const std::optional<Tensor>& x,
+                   const std::optional<Tensor>& y, const std::optional<Tensor>& weight,
+                   std::int64_t dim, bool sharpen) {
+  return {.partition = words_of(partition),
+          .x = view_of("x", x),
+          .y = view_of("y", y),
+          .weight = view_of("weight", weight),
+          .dim = static_cast<int>(dim),
+          .mode = mode_of(sharpen)};
+}
+
+Tensor certify(const Tensor& x, const Tensor& y, const Lam& lam,
+               const std::optional<Tensor>& weight, std::int64_t given_dim) {
+  require_device_of(x, "y", y);
+  require_device_of(x, "weight", weight);
+  const std::int64_t dim = dim_of(x, given_dim);
+  const Problem1d problem = {.x = view_of("x", x),
+                             .lam = lam,
+                             .weight = view_of("weight", weight),
+                             .dim = static_cast<int>(dim)};
+  const CallContext context(x, weight.has_value(), dim);
+  Tensor out = make_tensor(shape_with_size(x, dim, 1), arithmetic_dtype(x.scalar_type()), x);
+  raise_unless_ok(
+      certificate1d(problem, view_of("y", y), output_view_of("out", out), context.get()));
+  return out;
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> solve1d(const Tensor& x, const Tensor& lam,
+                                   const std::optional<Tensor>& weight, std::int64_t dim,
+                                   bool sharpen, bool keep_partition) {
+  return solve(x, lam_of(x, lam), weight, dim, sharpen, keep_partition);
+}
+
+std::tuple<Tensor, Tensor> solve1d_number(const Tensor& x, double lam,
+                                          const std::optional<Tensor>& weight, std::int64_t dim,
+                                          bool sharpen, bool keep_partition) {
+  return solve(x, lam, weight, dim, sharpen, keep_partition);
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partition,
+                                              const std::optional<Tensor>& x,
+                                              const std::optional<Tensor>& y,
+                                              const std::optional<Tensor>& weight,
+                                              std::int64_t given_dim, bool sharpen,
+                                              ScalarType x_dtype, std::int64_t lam_size,
+                                              bool wants_x, bool wants_lam, bool wants_weight) {
+  const std::int64_t dim = dim_of(grad_y, given_dim);
+  const Solved1d solved = solved_of(partition, x, y, weight, dim, sharpen);
+  const ScalarType arithmetic = arithmetic_dtype(x_dtype);
+  Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
+  Tensor grad_lam = wants_lam
+                        ? make_tensor(shape_with_size(grad_y, dim, lam_size), arithmetic, grad_y)
+                        : make_nothing(grad_y);
+  Tensor grad_weight = wants_weight ? make_like(grad_y, arithmetic) : make_nothing(grad_y);
+  const Gradients1d gradients = {
+      .x = wants_x ? output_view_of("grad_x", grad_x) : View{},
+      .lam = wants_lam ? output_view_of("grad_lam", grad_lam) : View{},
+      .weight = wants_weight ? output_view_of("grad_weight", grad_weight) : View{}};
+  const CallContext context(grad_y, weight.has_value(), dim);
+  raise_unless_ok(prox_tv1d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
+  return {std::move(grad_x), std::move(grad_lam), std::move(grad_weight)};
+}
+
+Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,
+             const std::optional<Tensor>& y, const std::optional<Tensor>& weight,
+             const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_lam,
+             const std::optional<Tensor>& tangent_weight, std::int64_t dim, bool sharpen,
+             std::int64_t n, ScalarType dtype) {
+  Tensor tangent_y = [&] {
+    if (tangent_x) return make_like(*tangent_x, dtype);
+    const auto batch = partition.sizes();
+    std::vector<std::int64_t> shape(batch.begin(), batch.end() - 1);
+    shape.insert(shape.begin() + dim, n);
+    return make_tensor(shape, dtype, partition);
+  }();
+  const Solved1d solved = solved_of(partition, x, y, weight, dim, sharpen);
+  const Tangents1d tangents = {.x = view_of("tangent_x", tangent_x),
+                               .lam = view_of("tangent_lam", tangent_lam),
+                               .weight = view_of("tangent_weight", tangent_weight)};
+  const CallContext context(tangent_y, weight.has_value(), dim);
+  raise_unless_ok(
+      prox_tv1d_jvp(solved, tangents, output_view_of("tangent_y", tangent_y), context.get()));
+  return tangent_y;
+}
+
+Tensor certify1d(const Tensor& x, const Tensor& y, const Tensor& lam,
+                 const std::optional<Tensor>& weight, std::int64_t dim) {
+  return certify(x, y, lam_of(x, lam), weight, dim);
+}
+
+Tensor certify1d_number(const Tensor& x, const Tensor& y, double lam,
+                        const std::optional<Tensor>& weight, std::int64_t dim) {
+  return certify(x, y, lam, weight, dim);
+}
+
+Tensor find_lam_max(const Tensor& x, const std::optional<Tensor>& weight, std::int64_t given_dim) {
+  require_device_of(x, "weight", weight);
+  const std::int64_t dim = dim_of(x, given_dim);
+  const CallContext context(x, weight.has_value(), dim);
+  Tensor out = make_tensor(shape_with_size(x, dim, 1), arithmetic_dtype(x.scalar_type()), x);
+  raise_unless_ok(lam_max(view_of("x", x), output_view_of("out", out), view_of("weight", weight),
+                          static_cast<int>(dim), context.get()));
+  return out;
+}
+
+}  // namespace tautline::torch_ops

@@ -1,0 +1,49 @@
+// The 1D ops. Each makes views of its tensors, allocates its results and calls
+// the function of the core that has its name; ops.cpp has their schemas.
+#pragma once
+
+#include <torch/csrc/stable/tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+
+namespace tautline::torch_ops {
+
+using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
+
+/// The solution and its partition (make_partition of tensors.h).
+std::tuple<Tensor, Tensor> solve1d(const Tensor& x, const Tensor& lam,
+                                   const std::optional<Tensor>& weight, std::int64_t dim,
+                                   bool sharpen, bool keep_partition);
+std::tuple<Tensor, Tensor> solve1d_number(const Tensor& x, double lam,
+                                          const std::optional<Tensor>& weight, std::int64_t dim,
+                                          bool sharpen, bool keep_partition);
+
+/// The gradients of x (in `x_dtype`), of lam (x's shape, but for `lam_size` along
+/// dim) and of weight (x's shape), the latter two in the arithmetic's dtype. Those
+/// not wanted are empty.
+std::tuple<Tensor, Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partition,
+                                              const std::optional<Tensor>& x,
+                                              const std::optional<Tensor>& y,
+                                              const std::optional<Tensor>& weight, std::int64_t dim,
+                                              bool sharpen, ScalarType x_dtype,
+                                              std::int64_t lam_size, bool wants_x, bool wants_lam,
+                                              bool wants_weight);
+
+/// The forward derivative, of n elements along dim.
+Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,
+             const std::optional<Tensor>& y, const std::optional<Tensor>& weight,
+             const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_lam,
+             const std::optional<Tensor>& tangent_weight, std::int64_t dim, bool sharpen,
+             std::int64_t n, ScalarType dtype);
+
+/// One number a row: x's shape, but for size 1 along dim.
+Tensor certify1d(const Tensor& x, const Tensor& y, const Tensor& lam,
+                 const std::optional<Tensor>& weight, std::int64_t dim);
+Tensor certify1d_number(const Tensor& x, const Tensor& y, double lam,
+                        const std::optional<Tensor>& weight, std::int64_t dim);
+Tensor find_lam_max(const Tensor& x, const std::optional<Tensor>& weight, std::int64_t dim);
+
+}  // namespace tautline::torch_ops

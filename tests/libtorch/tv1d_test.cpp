@@ -1,0 +1,173 @@
+// prox_tv1d on LibTorch tensors.
+#include "tautline/torch/tv1d.h"
+
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+using at::Tensor;
+using tautline::Mode;
+using tautline::prox_tv1d;
+
+Tensor noise(at::IntArrayRef shape, std::uint64_t seed = 0) {
+  at::manual_seed(seed);
+  return at::randn(shape, at::kDouble);
+}
+
+Tensor positive(at::IntArrayRef shape) {
+  at::manual_seed(7);
+  return at::rand(shape, at::kDouble) * 0.6 + 0.2;
+}
+
+/// The gradient of a scalar function by central differences.
+Tensor by_differences(const std::function<Tensor(const Tensor&)>& function, const Tensor& at) {
+  constexpr double kStep = 1e-5;
+  const at::NoGradGuard no_grad;
+  const Tensor flat = at.flatten();
+  Tensor gradient = at::empty_like(flat);
+  for (std::int64_t i = 0; i < flat.numel(); ++i) {
+    const auto moved = [&](double step) {
+      Tensor copy = flat.clone();
+      copy[i] += step;
+      return function(copy.view(at.sizes())).item<double>();
+    };
+    gradient[i] = (moved(kStep) - moved(-kStep)) / (2 * kStep);
+  }
+  return gradient.view(at.sizes());
+}
+
+/// Checks the gradient of sum(y^2) for one argument.
+void expect_gradient(const std::function<Tensor(const Tensor&)>& solve, const Tensor& argument) {
+  const auto loss = [&](const Tensor& value) { return solve(value).square().sum(); };
+  const Tensor variable = argument.clone().requires_grad_();
+  const Tensor gradient = torch::autograd::grad({loss(variable)}, {variable})[0];
+  const Tensor expected = by_differences(loss, argument);
+  EXPECT_EQ(gradient.sizes(), argument.sizes());
+  EXPECT_TRUE(at::allclose(gradient, expected, 1e-6, 1e-7)) << gradient << expected;
+}
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const c10::ValueError& error) {
+    return error.what_without_backtrace();
+  }
+  return "no error";
+}
+
+TEST(LibtorchProxTv1d, GivesTheCoresBits) {
+  const Tensor x = noise({3, 20});
+  Tensor expected = at::empty_like(x);
+  const auto status =
+      tautline::prox_tv1d({.x = tautline::view(x.data_ptr<double>(), {3, 20}), .lam = 0.5},
+                          tautline::view(expected.data_ptr<double>(), {3, 20}));
+  ASSERT_TRUE(status.ok());
+  EXPECT_TRUE(at::equal(prox_tv1d(x, 0.5), expected));
+  EXPECT_TRUE(at::equal(prox_tv1d(x, at::full({3, 1}, 0.5, at::kDouble)), expected));
+}
+
+TEST(LibtorchProxTv1d, TakesAnyDimAndStrides) {
+  const Tensor x = noise({4, 5, 6}).permute({2, 0, 1});
+  for (const std::int64_t dim : {0, 1, 2, -1}) {
+    const Tensor y = prox_tv1d(x, 0.3, {.dim = dim});
+    EXPECT_EQ(y.strides(), x.strides());
+    EXPECT_TRUE(at::equal(y, prox_tv1d(x.contiguous(), 0.3, {.dim = dim})));
+  }
+  const Tensor number = at::tensor(2.5);
+  EXPECT_TRUE(at::equal(prox_tv1d(number, 0.3), number));
+}
+
+TEST(LibtorchProxTv1d, KeepsDtypes) {
+  for (const auto dtype : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
+    const Tensor x = noise({3, 20}).to(dtype).requires_grad_();
+    const Tensor lam = positive({1}).requires_grad_();
+    const Tensor y = prox_tv1d(x, lam);
+    EXPECT_EQ(y.scalar_type(), dtype);
+    y.sum().backward();
+    EXPECT_EQ(x.grad().scalar_type(), dtype);
+    EXPECT_EQ(lam.grad().scalar_type(), at::kDouble);
+  }
+}
+
+class LibtorchModes : public testing::TestWithParam<Mode> {};
+
+TEST_P(LibtorchModes, GradientsMatchDifferences) {
+  const Tensor x = noise({2, 7});
+  for (const Tensor& lam : {positive({}), positive({2, 1}), positive({6}), positive({2, 6})}) {
+    expect_gradient([&](const Tensor& v) { return prox_tv1d(v, lam, {.mode = GetParam()}); }, x);
+    expect_gradient([&](const Tensor& v) { return prox_tv1d(x, v, {.mode = GetParam()}); }, lam);
+  }
+}
+
+TEST_P(LibtorchModes, GradientsWithWeightsMatchDifferences) {
+  const Tensor x = noise({2, 7});
+  const Tensor lam = positive({1});
+  const Tensor weight = positive({2, 7});
+  const auto solve = [&](const Tensor& samples, const Tensor& penalty, const Tensor& weights) {
+    return prox_tv1d(samples, penalty, {.weight = weights, .mode = GetParam()});
+  };
+  expect_gradient([&](const Tensor& v) { return solve(v, lam, weight); }, x);
+  expect_gradient([&](const Tensor& v) { return solve(x, v, weight); }, lam);
+  expect_gradient([&](const Tensor& v) { return solve(x, lam, v); }, weight);
+}
+
+TEST_P(LibtorchModes, SecondDerivativesMatchDifferences) {
+  const Tensor x = noise({2, 6});
+  const Tensor lam = positive({2, 1});
+  const Tensor direction = noise({2, 6}, 5);
+  const auto first = [&](const Tensor& value, bool create_graph) {
+    const Tensor samples = value.requires_grad() ? value : value.clone().requires_grad_();
+    const Tensor penalty = lam.clone().requires_grad_();
+    const Tensor loss = prox_tv1d(samples, penalty, {.mode = GetParam()}).sin().sum();
+    const auto gradients =
+        torch::autograd::grad({loss}, {samples, penalty}, {}, true, create_graph);
+    return (gradients[0] * direction).sum() + gradients[1].sum();
+  };
+  const Tensor variable = x.clone().requires_grad_();
+  const Tensor second = torch::autograd::grad({first(variable, true)}, {variable})[0];
+  const Tensor expected = by_differences(
+      [&](const Tensor& value) {
+        const at::AutoGradMode grad_mode(true);
+        return first(value, false).detach();
+      },
+      x);
+  EXPECT_TRUE(at::allclose(second, expected, 1e-6, 1e-7)) << second << expected;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LibtorchModes, testing::Values(Mode::smooth, Mode::sharp));
+
+TEST(LibtorchProxTv1d, SecondDerivativeWithWeightsSaysThatItIsNotThere) {
+  const Tensor x = noise({2, 6}).requires_grad_();
+  const Tensor y = prox_tv1d(x, 0.3, {.weight = positive({6})});
+  const Tensor grad = torch::autograd::grad({y.square().sum()}, {x}, {}, true, true)[0];
+  EXPECT_THROW(grad.sum().backward(), c10::NotImplementedError);
+}
+
+TEST(LibtorchProxTv1d, RecordsNothingWhereNothingNeedsIt) {
+  const Tensor x = noise({2, 6}).requires_grad_();
+  EXPECT_TRUE(prox_tv1d(x, 0.3).requires_grad());
+  EXPECT_FALSE(prox_tv1d(x.detach(), 0.3).requires_grad());
+  const at::NoGradGuard no_grad;
+  EXPECT_FALSE(prox_tv1d(x, 0.3).requires_grad());
+}
+
+TEST(LibtorchProxTv1d, NamesTheArgumentAtFault) {
+  const Tensor x = noise({3, 5});
+  EXPECT_EQ(error_of([&] { prox_tv1d(x, -1.0); }), "lam: must be >= 0 and not NaN, got -1");
+  EXPECT_EQ(error_of([&] { prox_tv1d(x, 1.0, {.dim = 2}); }),
+            "dim: must be from -2 to 1 for this x, got 2");
+  EXPECT_EQ(error_of([&] { prox_tv1d(x.to(at::kLong), 1.0); }),
+            "x: dtype must be float16, bfloat16, float32 or float64, got Long");
+  EXPECT_EQ(error_of([&] { prox_tv1d(x, Tensor()); }), "lam: must be defined");
+  EXPECT_EQ(error_of([&] { prox_tv1d(x[0][0], x); }),
+            "lam: must not have more dimensions than x, got 2");
+}
+
+}  // namespace

@@ -1,0 +1,82 @@
+# What test_torch_distributed.py runs under torchrun, on each of two processes (gloo).
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+import tautline
+from tautline import TVLayer
+
+
+def check_ddp():
+    """A net under DDP takes the steps that it takes alone on the whole batch."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    def make_net():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Conv1d(1, 3, 3, padding=1), TVLayer(3, direction="1d", lam=0.2))
+
+    alone, shared = make_net().double(), DistributedDataParallel(make_net().double())
+    batch = torch.randn(4, 1, 40, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    share = batch.chunk(dist.get_world_size())[dist.get_rank()]
+    for net, x in ((alone, batch), (shared, share)):
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(x).square().mean().backward()
+            optimizer.step()
+    lam = alone[1].lam
+    assert (lam - 0.2).abs().min() > 0
+    torch.testing.assert_close(shared.module[1].lam, lam)
+
+
+def check_dtensor():
+    """Rows of a sharded batch are solved where they are, forward without communication."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    generator = torch.Generator().manual_seed(2)
+    x = torch.randn(5, 3, 12, generator=generator, dtype=torch.float64)  # 5 rows: uneven shares
+    weight = torch.rand(5, 1, 12, generator=generator, dtype=torch.float64) + 0.5
+    lam = torch.full((3, 1), 0.3, dtype=torch.float64)
+
+    def run(place_lam, dim, sharded, weight=None):
+        plain = [t.clone().requires_grad_() for t in (x, lam)]
+        placed = [
+            distribute_tensor(x, mesh, [Shard(sharded)]).requires_grad_(),
+            distribute_tensor(lam.expand(3, 1), mesh, [place_lam]).requires_grad_(),
+        ]
+        placed_weight = None if weight is None else distribute_tensor(weight, mesh, [Shard(0)])
+        expected = tautline.prox_tv1d(*plain, dim=dim, weight=weight)
+        with CommDebugMode() as communication:
+            y = tautline.prox_tv1d(*placed, dim=dim, weight=placed_weight)
+        assert communication.get_total_counts() == 0, communication.get_comm_counts()
+        assert y.placements == (Shard(sharded),)
+        assert torch.equal(y.full_tensor(), expected)
+        expected.square().sum().backward()
+        y.square().sum().backward()
+        for one, other in zip(placed, plain, strict=True):
+            torch.testing.assert_close(one.grad.full_tensor(), other.grad)
+
+    run(Replicate(), dim=2, sharded=0)
+    run(Shard(0), dim=2, sharded=1)
+    run(Replicate(), dim=2, sharded=0, weight=weight)
+
+    # The dimension that rows run along is gathered where it is sharded.
+    along = distribute_tensor(x, mesh, [Shard(2)])
+    assert torch.equal(tautline.prox_tv1d(along, 0.3).full_tensor(), tautline.prox_tv1d(x, 0.3))
+    assert torch.equal(tautline.lam_max(along).full_tensor(), tautline.lam_max(x))
+    rows = distribute_tensor(x, mesh, [Shard(0)])
+    violation = tautline.certificate1d(rows, tautline.prox_tv1d(rows, 0.3), 0.3)
+    assert violation.full_tensor().max() < 1e-12
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    {"ddp": check_ddp, "dtensor": check_dtensor}[sys.argv[1]]()
+    dist.barrier()  # neither leaves while the other still talks to it
+    dist.destroy_process_group()

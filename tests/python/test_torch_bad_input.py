@@ -1,0 +1,204 @@
+# Bad arguments raise, and the message names the argument, what came and what is allowed.
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import tautline
+from tautline import TVLayer
+
+X = torch.zeros(3, 5)
+
+
+def assert_raises(exception, message, call):
+    with pytest.raises(exception, match=f"^{re.escape(message)}"):
+        call()
+
+
+@pytest.mark.parametrize("x", [[1.0, 2.0], np.zeros(3), None, 1.0], ids=lambda x: type(x).__name__)
+def test_x_that_is_no_tensor_raises(x):
+    message = f"x: must be a tensor, got {type(x).__name__}"
+    assert_raises(TypeError, message, lambda: tautline.prox_tv1d(x, 1.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.bool, torch.float8_e5m2])
+def test_other_dtypes_raise_with_the_name_of_the_argument(dtype):
+    def message(name):
+        return f"{name}: dtype must be float16, bfloat16, float32 or float64, got {dtype}"
+
+    bad = torch.zeros(5).to(dtype)
+    assert_raises(TypeError, message("x"), lambda: tautline.prox_tv1d(bad, 1.0))
+    assert_raises(TypeError, message("lam"), lambda: tautline.prox_tv1d(X, bad))
+    assert_raises(TypeError, message("weight"), lambda: tautline.prox_tv1d(X, 1.0, weight=bad))
+    assert_raises(TypeError, message("y"), lambda: tautline.certificate1d(X, bad, 1.0))
+
+
+@pytest.mark.parametrize("lam", ["1", None, [1.0], 1j, np.ones(3)], ids=str)
+def test_lam_that_is_no_number_and_no_tensor_raises(lam):
+    message = f"lam: must be a number or a tensor, got {type(lam).__name__}"
+    assert_raises(TypeError, message, lambda: tautline.prox_tv1d(X, lam))
+
+
+@pytest.mark.parametrize("lam, text", [(-1.0, "-1"), (float("nan"), "nan"), (-np.inf, "-inf")])
+def test_negative_or_nan_lam_raises(lam, text):
+    message = f"lam: must be >= 0 and not NaN, got {text}"
+    for value in (lam, torch.full((3, 1), lam), torch.tensor(lam, requires_grad=True)):
+        assert_raises(ValueError, message, lambda value=value: tautline.prox_tv1d(X, value))
+        assert_raises(ValueError, message, lambda value=value: tautline.certificate1d(X, X, value))
+        assert_raises(ValueError, message, lambda value=value: tautline.segments1d(X, value))
+
+
+def test_errors_inside_transforms_are_value_errors_too():
+    message = "lam: must be >= 0 and not NaN, got -1"
+    solve = torch.func.grad(lambda x: tautline.prox_tv1d(x, -1.0).sum())
+    assert_raises(ValueError, message, lambda: solve(X))
+
+
+def test_lam_too_large_for_a_float_raises():
+    assert_raises(ValueError, "lam: must fit in a float64", lambda: tautline.prox_tv1d(X, 10**400))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5,), (3, 2)])
+def test_lam_of_a_wrong_size_along_dim_raises(shape):
+    message = "lam: must have size 1 (one a row) or n - 1 (one an edge) along dim, got "
+    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, torch.ones(shape)))
+
+
+def test_lam_and_weight_never_enlarge_x():
+    for name in ("lam", "weight"):
+
+        def call(x, name=name, value=None):
+            arguments = {"lam": 1.0, name: value}
+            tautline.prox_tv1d(x, arguments.pop("lam"), **arguments)
+
+        message = f"{name}: must not have more dimensions than x, got "
+        assert_raises(ValueError, message + "3", lambda: call(X, value=torch.ones(2, 3, 1)))
+        assert_raises(ValueError, message + "1", lambda: call(torch.ones(()), value=torch.ones(1)))
+        message = f"{name}: must have the size of x in its batch dimensions"
+        assert_raises(ValueError, message, lambda: call(X[:1], value=torch.ones(3, 1)))
+
+
+@pytest.mark.parametrize("value, text", [(-1, "-1"), (np.nan, "nan"), (np.inf, "inf")])
+def test_negative_or_non_finite_weight_raises(value, text):
+    weight = torch.ones(5)
+    weight[2] = value
+    message = f"weight: must be >= 0 and finite, got {text}"
+    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, weight=weight))
+    assert_raises(ValueError, message, lambda: tautline.lam_max(X, weight=weight))
+
+
+def test_weight_of_a_wrong_shape_raises():
+    message = "weight: must have the size of x along dim, got 4"
+    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, weight=torch.ones(4)))
+    message = "weight: must be a tensor, got float"
+    assert_raises(TypeError, message, lambda: tautline.prox_tv1d(X, 1.0, weight=1.0))
+
+
+@pytest.mark.parametrize("dim", [2, -3])
+def test_dim_out_of_range_raises(dim):
+    message = f"dim: must be from -2 to 1 for this x, got {dim}"
+    for call in (tautline.prox_tv1d, tautline.segments1d):
+        assert_raises(ValueError, message, lambda call=call: call(X, 1.0, dim=dim))
+    assert_raises(ValueError, message, lambda: tautline.tv(X, dim=dim))
+    message = f"dim: must be from -1 to 0 for this x, got {dim}"
+    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X[0, 0], 1.0, dim=dim))
+
+
+@pytest.mark.parametrize("dim", [1.0, None, "0", (0, 1)])
+def test_dim_that_is_no_integer_raises(dim):
+    message = f"dim: must be an integer, got {dim!r}"
+    assert_raises(TypeError, message, lambda: tautline.lam_max(X, dim=dim))
+
+
+@pytest.mark.parametrize("mode", ["sharpen", "", None, 1])
+def test_unknown_mode_raises(mode):
+    message = f"mode: must be 'smooth' or 'sharp', got {mode!r}"
+    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, mode=mode))
+    assert_raises(ValueError, message, lambda: TVLayer(1, direction="row", mode=mode))
+
+
+def test_unknown_solver_raises():
+    message = "solver: must be 'direct' in this version, got 'newton'"
+    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, solver="newton"))
+
+
+def test_y_of_another_shape_than_x_raises():
+    message = "y: must have the size of x along dim, got 4"
+    assert_raises(ValueError, message, lambda: tautline.certificate1d(X, X[:, :4], 1.0))
+
+
+def test_more_than_eight_dimensions_raise():
+    message = "x: must have at most 8 dimensions"
+    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(torch.zeros((1,) * 9), 1.0))
+
+
+def test_sparse_tensors_are_not_taken():
+    with pytest.raises(NotImplementedError, match="Sparse"):
+        tautline.prox_tv1d(X.to_sparse(), 1.0)
+
+
+def test_options_are_by_keyword_only():
+    with pytest.raises(TypeError):
+        tautline.prox_tv1d(X, 1.0, 0)
+    with pytest.raises(TypeError):
+        TVLayer(1, "smooth")
+
+
+@pytest.mark.parametrize("channels", [0, -1, 1.5, None])
+def test_layer_without_channels_raises(channels):
+    message = f"channels: must be an integer >= 1, got {channels!r}"
+    assert_raises(ValueError, message, lambda: TVLayer(channels, direction="row"))
+
+
+def test_unknown_direction_raises():
+    message = "direction: must be 'row', 'col' or '1d', got 'diagonal'"
+    assert_raises(ValueError, message, lambda: TVLayer(1, direction="diagonal"))
+    assert_raises(NotImplementedError, "direction: '2d' is not there yet", lambda: TVLayer(1))
+
+
+@pytest.mark.parametrize("lam, text", [(0, "0"), (-1, "-1"), (np.nan, "nan"), (np.inf, "inf")])
+def test_learnable_lambda_that_softplus_cannot_give_raises(lam, text):
+    message = f"lam: must be > 0 and finite with learnable=True, got {text}"
+    assert_raises(ValueError, message, lambda: TVLayer(1, direction="row", lam=lam))
+
+
+@pytest.mark.parametrize("lam, text", [(-1, "-1"), (np.nan, "nan")])
+def test_fixed_lambda_that_is_none_raises(lam, text):
+    message = f"lam: must be >= 0 and not NaN with learnable=False, got {text}"
+    assert_raises(
+        ValueError, message, lambda: TVLayer(1, direction="row", lam=lam, learnable=False)
+    )
+
+
+def test_layer_lambdas_of_another_number_or_type_raise():
+    message = "lam: must be a number or of shape (3,), got shape (2,)"
+    assert_raises(ValueError, message, lambda: TVLayer(3, direction="row", lam=[0.1, 0.2]))
+    message = "lam: must be a number or one a channel, got 'much'"
+    assert_raises(TypeError, message, lambda: TVLayer(3, direction="row", lam="much"))
+
+
+@pytest.mark.parametrize("direction", ["row", "col"])
+def test_image_layer_takes_images_alone(direction):
+    layer = TVLayer(1, direction=direction)
+    for shape in [(5,), (3, 5), (1, 2, 3, 4, 5)]:
+        message = (
+            f"x: must have shape (N, C, H, W) or (C, H, W) with direction={direction!r}, "
+            f"got shape {shape}"
+        )
+        assert_raises(ValueError, message, lambda shape=shape: layer(torch.zeros(shape)))
+
+
+def test_signal_layer_takes_signals_alone():
+    message = "x: must have shape (N, C, L) or (C, L) with direction='1d', got shape (2, 3, 4, 5)"
+    layer = TVLayer(1, direction="1d")
+    assert_raises(ValueError, message, lambda: layer(torch.zeros(2, 3, 4, 5)))
+
+
+def test_layer_wants_its_own_number_of_channels():
+    message = "x: must have 3 channels, got 4 in shape (2, 4, 5, 6)"
+    layer = TVLayer(3, direction="row")
+    assert_raises(ValueError, message, lambda: layer(torch.zeros(2, 4, 5, 6)))
+    # A 3D input is (C, H, W): never (N, C, L).
+    message = "x: must have 3 channels, got 4 in shape (4, 3, 6)"
+    assert_raises(ValueError, message, lambda: layer(torch.zeros(4, 3, 6)))

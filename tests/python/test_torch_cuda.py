@@ -1,0 +1,150 @@
+# What only a GPU has: streams, graphs, launches, no waiting, and bad values as NaN.
+# (All other test_torch files run on CUDA too, through the `device` fixture.)
+import pytest
+import torch
+from torch_support import why_no_cuda
+
+import tautline
+from tautline import TVLayer
+
+pytestmark = pytest.mark.skipif(why_no_cuda() is not None, reason=str(why_no_cuda()))
+
+
+def noise(*shape, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(*shape, generator=generator).to("cuda", dtype)
+
+
+def work_on_device(function):
+    """Names of all that a call makes the device do: kernels, copies, fills."""
+    from torch.autograd import DeviceType
+    from torch.profiler import ProfilerActivity, profile
+
+    function()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+        function()
+        torch.cuda.synchronize()
+    return [event.name for event in profiled.events() if event.device_type == DeviceType.CUDA]
+
+
+@pytest.mark.parametrize("n", [32, 1024])
+def test_a_call_is_one_launch(n):
+    x = noise(64, n)
+    assert len(work_on_device(lambda: tautline.prox_tv1d(x, 0.3))) == 1
+    lam = torch.full((64, 1), 0.3, device="cuda")
+    assert len(work_on_device(lambda: tautline.prox_tv1d(x, lam))) == 1
+
+
+def test_neither_forward_nor_backward_waits_for_the_device():
+    layer = TVLayer(3, direction="row", device="cuda")
+    x = noise(2, 3, 16, 32).requires_grad_()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        layer(x).square().sum().backward()
+        tautline.prox_tv1d(x, torch.tensor(0.3))  # on the CPU, read on the host
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert layer.raw_lam.grad.isfinite().all()
+
+
+def test_results_agree_with_the_cpu():
+    x, grad_y = noise(20, 300, dtype=torch.float64), noise(20, 300, dtype=torch.float64)
+    results = []
+    for device in ("cpu", "cuda"):
+        arguments = [x.to(device).requires_grad_(), torch.full((1,), 0.3, device=device)]
+        arguments[1].requires_grad_()
+        y = tautline.prox_tv1d(*arguments)
+        gradients = torch.autograd.grad(y, arguments, grad_y.to(device))
+        results.append([t.detach().cpu() for t in (y, *gradients)])
+    torch.testing.assert_close(*results)
+
+
+def test_work_is_ordered_on_the_current_stream():
+    x = noise(256, 1024)
+    expected = tautline.prox_tv1d(x + 1, 0.3)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(10_000_000)  # x + 1 is late; only stream order makes y right
+        y = tautline.prox_tv1d(x + 1, 0.3)
+    torch.cuda.current_stream().wait_stream(stream)
+    assert torch.equal(y, expected)
+
+
+def test_a_training_step_can_be_captured_in_a_graph():
+    layer = TVLayer(3, direction="row", lam=0.2, device="cuda")
+    captured = TVLayer(3, direction="row", lam=0.2, device="cuda")
+    sample = noise(2, 3, 16, 32).requires_grad_()
+    graphed = torch.cuda.make_graphed_callables(captured, (sample,))
+    for scale in (1.0, 3.0):
+        x = (scale * noise(2, 3, 16, 32)).requires_grad_()
+        results = []
+        for module, parameter in ((layer, layer.raw_lam), (graphed, captured.raw_lam)):
+            y = module(x)
+            results.append([y, *torch.autograd.grad(y.square().sum(), (x, parameter))])
+        torch.testing.assert_close(*results, rtol=0, atol=0)
+
+
+def test_a_row_with_a_bad_value_is_nan_alone():
+    x = noise(4, 50)
+    lam = torch.full((4, 1), 0.3, device="cuda")
+    clean = tautline.prox_tv1d(x, lam)
+    lam[2] = -1
+    y = tautline.prox_tv1d(x, lam)
+    assert y[2].isnan().all()
+    assert torch.equal(y[[0, 1, 3]], clean[[0, 1, 3]])
+
+
+def test_check_asks_for_the_error():
+    x = noise(4, 50)
+    lam = torch.full((4, 1), 0.3, device="cuda")
+    assert torch.equal(tautline.prox_tv1d(x, lam, check=True), tautline.prox_tv1d(x, lam))
+    lam[2] = -1
+    with pytest.raises(ValueError, match=r"^lam: must be >= 0 and not NaN, got -1 at index 2$"):
+        tautline.prox_tv1d(x, lam, check=True)
+    weight = torch.ones(50, device="cuda")
+    weight[7] = float("inf")
+    with pytest.raises(ValueError, match=r"^weight: must be >= 0 and finite, got inf at index 7$"):
+        tautline.prox_tv1d(x, 0.3, weight=weight, check=True)
+
+
+def test_a_number_is_checked_in_any_case():
+    with pytest.raises(ValueError, match="lam: must be >= 0 and not NaN, got -1"):
+        tautline.prox_tv1d(noise(4, 50), -1.0)
+
+
+def test_lam_without_dimensions_on_the_cpu_is_a_number_with_a_gradient():
+    x = noise(4, 50)
+    lam = torch.tensor(0.3, requires_grad=True)
+    on_device = lam.detach().cuda().requires_grad_()
+    tautline.prox_tv1d(x, lam).square().sum().backward()
+    tautline.prox_tv1d(x, on_device).square().sum().backward()
+    torch.testing.assert_close(lam.grad, on_device.grad.cpu())
+
+
+def test_arguments_on_another_device_raise():
+    with pytest.raises(ValueError, match="lam: must be on x's device cuda:0, got cpu"):
+        tautline.prox_tv1d(noise(4, 50), torch.ones(4, 1))
+    with pytest.raises(ValueError, match="lam: must be on x's device cpu, got cuda:0"):
+        tautline.prox_tv1d(noise(4, 50).cpu(), torch.ones(4, 1, device="cuda"))
+    with pytest.raises(ValueError, match="weight: must be on x's device cuda:0, got cpu"):
+        tautline.prox_tv1d(noise(4, 50), 0.3, weight=torch.ones(50))
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU")
+def test_a_tensor_on_the_second_device_is_solved_there():
+    x = noise(4, 50)
+    y = tautline.prox_tv1d(x.to("cuda:1"), 0.3)
+    assert y.device == torch.device("cuda:1")
+    assert torch.equal(y.cpu(), tautline.prox_tv1d(x, 0.3).cpu())
+    assert torch.cuda.current_device() == 0
+
+
+def test_memory_of_a_step_is_the_result_the_partition_and_the_gradient():
+    x = noise(4096, 1024).requires_grad_()
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    y = tautline.prox_tv1d(x, 0.3)
+    kept = torch.cuda.memory_allocated() - before
+    assert kept <= y.numel() * 4 + y.numel() // 4 + 4096

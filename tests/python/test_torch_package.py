@@ -1,0 +1,107 @@
+# The package with torch: lazy import, what is said where torch is missing or too old,
+# examples in docstrings.
+import ctypes
+import doctest
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from test_package import FORBID_TORCH, run_python
+
+import tautline
+from tautline import functional, layers
+
+OLD_TORCH = """
+import sys, types
+
+class Version(str):
+    def __ge__(self, other):
+        return False
+
+torch = types.ModuleType("torch")
+torch.__version__ = Version("2.4.1")
+sys.modules["torch"] = torch
+"""
+
+
+def error_of(code):
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode != 0
+    return result.stderr.strip().splitlines()[-1]
+
+
+def test_names_of_the_package_are_those_of_its_modules():
+    for name in tautline.__all__:
+        assert getattr(tautline, name) is not None
+        assert name in dir(tautline)
+    public = {*functional.__all__, *layers.__all__}
+    assert public == set(tautline.__all__) - {"__version__"}
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'prox_tv9d'"):
+        _ = tautline.prox_tv9d
+
+
+def test_torch_is_loaded_when_a_name_is_used():
+    run_python(
+        "import sys, tautline\n"
+        "assert 'torch' not in sys.modules\n"
+        "tautline.prox_tv1d\n"
+        "assert 'torch' in sys.modules\n"
+        "assert 'torch.distributed.tensor' not in sys.modules"
+    )
+
+
+def test_without_torch_one_sentence_says_what_to_do():
+    message = error_of(FORBID_TORCH + "import tautline; tautline.TVLayer")
+    assert message == (
+        "ImportError: tautline works on torch tensors where torch 2.11 or newer is installed "
+        "(pip install 'tautline[torch]'); tautline.numpy works without it"
+    )
+
+
+def test_with_an_old_torch_one_sentence_names_it():
+    message = error_of(OLD_TORCH + "import tautline; tautline.prox_tv1d")
+    assert message == "ImportError: tautline needs torch 2.11 or newer, found torch 2.4.1"
+
+
+def test_a_package_without_the_ops_says_so():
+    message = error_of(
+        "import pathlib\n"
+        "exists = pathlib.Path.exists\n"
+        "pathlib.Path.exists = lambda self: self.name != '_C_stable.so' and exists(self)\n"
+        "import tautline; tautline.prox_tv1d"
+    )
+    assert message == (
+        "ImportError: this tautline was built for NumPy alone; build it without "
+        "TAUTLINE_TORCH=OFF, or use tautline.numpy"
+    )
+
+
+@pytest.mark.skipif(torch.version.cuda is None, reason="torch without CUDA")
+def test_torch_has_the_function_that_calls_on_cuda_look_up():
+    # As src/torch/call_context.cpp does; here also where there is no GPU.
+    library = ctypes.CDLL("libtorch_cuda.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+    assert library.aoti_torch_get_current_cuda_stream
+
+
+def test_works_where_no_gpu_can_be_seen(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    run_python(
+        "import torch, tautline\n"
+        "assert tautline.prox_tv1d(torch.tensor([0.0, 4.0]), 1.0).tolist() == [1.0, 3.0]"
+    )
+
+
+@pytest.mark.parametrize("module", [functional, layers], ids=lambda module: module.__name__)
+def test_examples_in_docstrings_run(module):
+    result = doctest.testmod(module)
+    assert result.failed == 0 and result.attempted > 0
+
+
+def test_every_public_function_and_class_has_an_example():
+    with_examples = [functional.__dict__[n] for n in functional.__all__ if n[0].islower()]
+    assert all(">>>" in item.__doc__ for item in [*with_examples, layers.TVLayer])
