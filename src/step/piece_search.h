@@ -53,14 +53,14 @@ constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int3
     const T sum_before = search.sum;
     const T rest_before = search.rest;
     search.take(samples, lams, arithmetic);
-    next += kGroup;
+    next += last > 0 ? kGroup : 0;  // a lane may be done long before others are
     ++groups;
     const bool crossed = search.crossed();
     if ((crossed || next >= last) && last > 0) {
       SegmentCut<T> cut = search.cut();
       if (!crossed) {
         const T total = Search::total(sum_before, rest_before, samples, last - (next - kGroup));
-        cut = search.cut_at_end(total, {static_cast<T>(last - first), u_last}, arithmetic);
+        cut = search.cut_at_end(total, {static_cast<T>(last - first), u_last});
       }
       last = on_cut(search, cut);
       next = first + 1;

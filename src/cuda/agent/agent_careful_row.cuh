@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "cuda/agent/agent_second_search.cuh"
+#include "cuda/agent/careful_scratch.cuh"
 #include "cuda/warp/forward_rows.cuh"
 #include "step/prefix_sums.h"
 #include "step/row/scaling.h"
@@ -17,35 +19,11 @@
 
 namespace tautline::detail {
 
-/// Every `step`-th element of an array.
-template <class T>
-struct Strided {
-  T* data;
-  int step;
-  [[nodiscard]] __device__ T& operator[](std::int32_t i) const noexcept {
-    return data[static_cast<std::int64_t>(i) * step];
-  }
-};
-
-/// Scratch of one lane: n + 1 sums and the points of two chains.
-struct CarefulScratch {
-  Strided<double> sums;
-  Strided<std::int32_t> lower;
-  Strided<std::int32_t> upper;
-
-  [[nodiscard]] static constexpr std::size_t bytes(std::int32_t n) noexcept {
-    return (static_cast<std::size_t>(n) + 1) * sizeof(double) +
-           2 * static_cast<std::size_t>(n) * sizeof(std::int32_t);
-  }
-  /// Lane `lane` of `lanes` that share a block of `lanes` times those bytes.
-  __device__ CarefulScratch(std::byte* block, std::int32_t n, int lane, int lanes) noexcept
-      : sums{reinterpret_cast<double*>(block) + lane, lanes},
-        lower{reinterpret_cast<std::int32_t*>(block + sizeof(double) *
-                                                          (static_cast<std::size_t>(n) + 1) *
-                                                          static_cast<std::size_t>(lanes)) +
-                  lane,
-              lanes},
-        upper{lower.data + static_cast<std::int64_t>(n) * lanes, lanes} {}
+/// Why a row needs care.
+enum class CareReason : std::uint8_t {
+  unsearchable,   // a lam that no search takes, or a sample
+  whole_failed,   // its search read too much again; in pieces it may not
+  pieces_failed,  // the other way round
 };
 
 template <class Storage>
@@ -53,7 +31,8 @@ class AgentCarefulRow {
  public:
   __device__ AgentCarefulRow(const ForwardRows<Storage>& call, const CarefulScratch& scratch,
                              std::int64_t row) noexcept
-      : call_(call),
+      : row_(row),
+        call_(call),
         s_(scratch),
         n_(call.shape.n),
         x_(call.x.row(row)),
@@ -61,7 +40,8 @@ class AgentCarefulRow {
         codes_(call.partition == nullptr ? nullptr : call.partition + row * ((n_ + 15) / 16)),
         lam_offset_(call.lam_data == nullptr ? 0 : call.lam.offset(row)) {}
 
-  __device__ void solve() noexcept {
+  __device__ void solve(CareReason reason) noexcept {
+    if (reason != CareReason::unsearchable && search_again(reason)) return;
     double size = 0;
     const double origin = sample(0);
     bool finite = true;
@@ -117,6 +97,25 @@ class AgentCarefulRow {
     if (call_.lam_data == nullptr) return call_.lam_number;
     const std::int64_t at = lam_offset_ + (call_.lam.size > 1 ? e * call_.lam.stride : 0);
     return load_as<double>(call_.lam_data, call_.lam_dtype, at);
+  }
+
+  /// Whether the other way to search the row finds its segments.
+  __device__ bool search_again(CareReason reason) noexcept {
+    using T = ArithmeticOf<Storage>;
+    AgentSecondSearch<Storage> search(call_, s_, row_);
+    const bool found =
+        reason == CareReason::whole_failed ? search.search_pieces() : search.search_whole();
+    if (!found) return false;
+    for (std::int32_t s = 0; s < search.count(); ++s) {
+      const T value = search.value(s);
+      for (std::int32_t i = search.start(s); i < search.start(s + 1); ++i) {
+        const T smooth = call_.sharp ? mirror(widen<T>(x_[i * call_.x.stride]), value) : value;
+        y_[i * call_.y.stride] = narrow<Storage>(smooth);
+      }
+      mark(search.start(s), search.code(s));
+    }
+    finish_codes();
+    return true;
   }
 
   /// The segment from first_ on ends before element `last`, with a jump of that code.
@@ -190,6 +189,7 @@ class AgentCarefulRow {
     finish_codes();
   }
 
+  const std::int64_t row_;
   const ForwardRows<Storage>& call_;
   const CarefulScratch& s_;
   const std::int32_t n_;

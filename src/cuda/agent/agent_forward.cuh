@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cuda/agent/agent_careful_row.cuh"
 #include "cuda/tuning/tuning_forward.h"
 #include "cuda/warp/copy_async.cuh"
 #include "cuda/warp/forward_rows.cuh"
@@ -64,6 +65,7 @@ class AgentForward {
     chunk_size_ = has_row ? min(shape_.chunk, shape_.n - chunk_first_) : 0;
     kind_ = has_row ? RowKind::searched : RowKind::missing;
     is_odd_ = false;
+    reason_ = CareReason::unsearchable;
 
     clear_codes();
     stage(first);
@@ -87,10 +89,11 @@ class AgentForward {
     store_codes();
     store_values(first);
   }
-  /// Whether this lane stands for a row that needs care.
+  /// Whether this lane stands for a row that needs care, and why.
   [[nodiscard]] __device__ bool needs_care() const noexcept {
     return kind_ == RowKind::careful && lane_in_row_ == 0;
   }
+  [[nodiscard]] __device__ CareReason care_reason() const noexcept { return reason_; }
   /// The same of a row that is to be streamed.
   [[nodiscard]] __device__ bool needs_stream() const noexcept {
     return kind_ == RowKind::streamed && lane_in_row_ == 0;
@@ -558,12 +561,16 @@ class AgentForward {
     // A huge lam that is met has been too small for the row.
     const bool met = has_huge_lam_ && (result.jumps || (piece.active && piece.first > 0));
     const bool is_odd = any_of_row(result.is_odd);
-    const bool needs_care = any_of_row(result.gave_up || met);
+    const bool gave_up = any_of_row(result.gave_up);
+    const bool was_met = any_of_row(met);
     if (kind_ != RowKind::searched) return;
     if (is_odd) {
       kind_ = RowKind::nan;
-    } else if (needs_care) {
+    } else if (was_met) {
       kind_ = RowKind::careful;
+    } else if (gave_up) {
+      kind_ = RowKind::careful;
+      reason_ = kSplit ? CareReason::pieces_failed : CareReason::whole_failed;
     }
     is_odd_ = is_odd;
   }
@@ -861,6 +868,7 @@ class AgentForward {
   bool has_huge_lam_ = false;
   bool is_odd_ = false;
   bool copies_ = false;
+  CareReason reason_ = CareReason::unsearchable;
   T row_lam_ = 0;
   T origin_ = 0;
 };

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cuda/agent/agent_careful_row.cuh"
 #include "cuda/warp/forward_rows.cuh"
 #include "cuda/warp/search.cuh"
 
@@ -68,6 +69,7 @@ class AgentStream {
     __syncwarp();
   }
   [[nodiscard]] __device__ bool needs_care() const noexcept { return needs_care_; }
+  [[nodiscard]] __device__ CareReason care_reason() const noexcept { return reason_; }
 
   /// The start of a segment.
   __device__ void put(std::int32_t first, bool is_real, bool down, T value) noexcept {
@@ -250,6 +252,7 @@ class AgentStream {
   std::int64_t row_ = 0;
   bool has_row_ = false;
   bool needs_care_ = false;
+  CareReason reason_ = CareReason::unsearchable;
   const Storage* x_ = nullptr;
   Storage* y_ = nullptr;
   std::uint32_t* codes_ = nullptr;

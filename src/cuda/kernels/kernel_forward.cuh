@@ -24,24 +24,32 @@ struct CarefulSlots {
   int lanes;
 };
 
-/// A warp's list of rows, by how far they are from the first one: half the memory of rows.
+/// A warp's list of rows, each with a reason, by how far they are from the first one: half the
+/// memory of rows.
 class RowList {
  public:
   __device__ explicit RowList(std::int32_t* places) noexcept : places_(places) {}
 
   [[nodiscard]] __device__ int count() const noexcept { return count_; }
-  [[nodiscard]] __device__ std::int64_t row(int i) const noexcept { return first_ + places_[i]; }
+  [[nodiscard]] __device__ std::int64_t row(int i) const noexcept {
+    return first_ + (places_[i] >> kReasonBits);
+  }
+  [[nodiscard]] __device__ CareReason reason(int i) const noexcept {
+    return static_cast<CareReason>(places_[i] & ((1 << kReasonBits) - 1));
+  }
   /// Whether the rows of all lanes can be added, which begin at `first`.
   [[nodiscard]] __device__ bool has_room(std::int64_t first) const noexcept {
     const std::int64_t apart = first - first_;
     return count_ == 0 || (count_ <= kListRoom - kLanes && apart < kFarthest && -apart < kFarthest);
   }
   /// Adds the rows of the lanes that have one.
-  __device__ void add(bool has_row, std::int64_t row, std::int64_t first) noexcept {
+  __device__ void add(bool has_row, std::int64_t row, std::int64_t first,
+                      CareReason reason = CareReason::unsearchable) noexcept {
     if (count_ == 0) first_ = first;
     const unsigned with = __ballot_sync(kWarp, has_row);
     const unsigned before = with & ((1U << (threadIdx.x % kLanes)) - 1);
-    if (has_row) places_[count_ + __popc(before)] = static_cast<std::int32_t>(row - first_);
+    const std::int64_t place = (row - first_) * (1 << kReasonBits) + static_cast<int>(reason);
+    if (has_row) places_[count_ + __popc(before)] = static_cast<std::int32_t>(place);
     count_ += __popc(with);
     __syncwarp();
   }
@@ -57,7 +65,8 @@ class RowList {
 
  private:
   /// The rows of a task, and those that were streamed together, are not as far apart.
-  static constexpr std::int64_t kFarthest = std::int64_t{1} << 30;
+  static constexpr std::int64_t kFarthest = std::int64_t{1} << 27;
+  static constexpr int kReasonBits = 2;
 
   std::int32_t* places_;
   std::int64_t first_ = 0;
@@ -75,22 +84,26 @@ __noinline__ __device__ void solve_carefully(const ForwardRows<Storage>& call,
       slots.block + static_cast<std::size_t>(warp * slots.lanes) * slots.bytes, call.shape.n, lane,
       slots.lanes);
   for (int i = lane; i < list.count(); i += slots.lanes) {
-    AgentCarefulRow<Storage>(call, scratch, list.row(i)).solve();
+    AgentCarefulRow<Storage>(call, scratch, list.row(i)).solve(list.reason(i));
   }
 }
 
 /// Not inlined either: it has three callers. The ring is told by its place in shared memory, as
 /// a compiler knows how to read that. `row` is the lane's, of the first `count` lanes. Returns
-/// whether it needs care.
+/// whether it needs care, and why.
+struct StreamedRow {
+  bool needs_care;
+  CareReason reason;
+};
 template <class Storage, bool kAlongMemory>
-__noinline__ __device__ bool stream_rows(const ForwardRows<Storage>& call, unsigned ring_offset,
-                                         std::uint32_t* codes, std::int64_t row,
-                                         int count) noexcept {
+__noinline__ __device__ StreamedRow stream_rows(const ForwardRows<Storage>& call,
+                                                unsigned ring_offset, std::uint32_t* codes,
+                                                std::int64_t row, int count) noexcept {
   extern __shared__ __align__(128) char shared[];
   auto* ring = reinterpret_cast<ArithmeticOf<Storage>*>(shared + ring_offset);
   AgentStream<Storage, kAlongMemory> agent(call, ring, codes);
   agent.solve(row, count);
-  return agent.needs_care();
+  return {agent.needs_care(), agent.care_reason()};
 }
 
 /// What a warp does with the rows that are not simply searched.
@@ -107,10 +120,11 @@ class OtherRows {
         streamed_(lists + kListRoom) {}
 
   /// Rows of lanes that have one; they begin at `first`.
-  __device__ void add_careful(bool has_row, std::int64_t row, std::int64_t first) noexcept {
+  __device__ void add_careful(bool has_row, std::int64_t row, std::int64_t first,
+                              CareReason reason) noexcept {
     if (__any_sync(kWarp, has_row) == 0) return;
     if (!careful_.has_room(first)) solve_careful();
-    careful_.add(has_row, row, first);
+    careful_.add(has_row, row, first, reason);
   }
   __device__ void add_streamed(bool has_row, std::int64_t row, std::int64_t first) noexcept {
     if (__any_sync(kWarp, has_row) == 0) return;
@@ -135,11 +149,11 @@ class OtherRows {
     const int count = min(streamed_.count(), kLanes);
     const std::int64_t first = streamed_.row(0);
     const std::int64_t row = streamed_.row(lane < count ? lane : 0);
-    const bool needs_care = stream_rows<Storage, kAlongMemory>(
+    const StreamedRow streamed = stream_rows<Storage, kAlongMemory>(
         call_, ring_offset_, reinterpret_cast<std::uint32_t*>(scratch), row, count);
     __syncwarp();
     streamed_.drop(count);
-    add_careful(needs_care, row, first);
+    add_careful(streamed.needs_care, row, first, streamed.reason);
   }
   __device__ void solve_careful() noexcept {
     solve_carefully(call_, slots_, careful_);
@@ -180,7 +194,7 @@ __global__ void __launch_bounds__(kLanes* most_forward_warps(kSplit, kAlongMemor
       }
     }
     agent.solve(first);
-    others.add_careful(agent.needs_care(), agent.row(), first);
+    others.add_careful(agent.needs_care(), agent.row(), first, agent.care_reason());
     if constexpr (kMayStream) {
       const unsigned streams = __ballot_sync(kWarp, agent.needs_stream());
       if (2 * __popc(streams) >= rows.shape.rows_per_warp) skips = kSkippedTasks;

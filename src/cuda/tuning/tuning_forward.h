@@ -62,6 +62,12 @@ inline constexpr std::size_t kMostCarefulScratch = std::size_t{64} << 20;
 /// The longest row that a warp holds.
 inline constexpr std::int32_t kLongestWarpRow = 8192;
 
+/// A row that is searched in pieces has a lane for each chunk of 2^log samples, whoever
+/// searches: where pieces begin is a matter of the row alone.
+[[nodiscard]] constexpr int split_log_chunk(std::int32_t n) noexcept {
+  return n <= kLanes * 128 ? 7 : 8;
+}
+
 /// `block_bytes` of shared memory is what a block can have. Where not even one warp fits,
 /// the shape has no warps.
 [[nodiscard]] inline ForwardShape forward_shape(std::int32_t n, bool rows_along_memory,
@@ -75,7 +81,7 @@ inline constexpr std::int32_t kLongestWarpRow = 8192;
   if (row_bytes <= most_whole_row_bytes(rows_along_memory)) {
     shape.chunk = (n + kTile - 1) / kTile * kTile;
   } else {
-    shape.log_chunk = n <= kLanes * 128 ? 7 : 8;
+    shape.log_chunk = split_log_chunk(n);
     shape.chunk = 1 << shape.log_chunk;
     shape.lanes_per_row = (n + shape.chunk - 1) / shape.chunk;
     shape.rows_per_warp = kLanes / shape.lanes_per_row;
