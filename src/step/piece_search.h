@@ -128,9 +128,9 @@ struct PieceResult {
   bool jumps;    // within the piece
 };
 
-/// A search may read so many groups for each sample of its piece and for each that a
-/// finished segment has.
-inline constexpr std::int32_t kGroupsPerSample = 16;
+/// A search may read so many groups for each sample that a finished segment has, and one for
+/// each sample of its piece: a look ahead of 300 samples all along.
+inline constexpr std::int32_t kGroupsPerSample = 50;
 
 /// Finds the segments of a piece.
 template <class Search, class T, class Source, class Sink>

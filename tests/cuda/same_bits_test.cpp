@@ -50,7 +50,8 @@ Pool hard_pool(std::int64_t n) {
   Pool pool(n, 0);
   Random random(base_seed());
   for (std::int64_t r = 0; r < Pool::kRows; ++r) {
-    const double slope = 4.0 / static_cast<double>((60 + 2 * r) * (60 + 2 * r));
+    const std::int64_t look_ahead = 60 + 10 * r;
+    const double slope = 4.0 / static_cast<double>(look_ahead * look_ahead);
     for (std::int64_t k = 0; k < n; ++k) {
       double value = 0.1 + slope * static_cast<double>(k);
       if (r % 4 == 1 && k < n / 2) value = std::normal_distribution<double>()(random);

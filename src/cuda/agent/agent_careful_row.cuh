@@ -9,7 +9,6 @@
 
 #include <cstdint>
 
-#include "cuda/agent/agent_second_search.cuh"
 #include "cuda/agent/careful_scratch.cuh"
 #include "cuda/warp/forward_rows.cuh"
 #include "step/prefix_sums.h"
@@ -19,20 +18,12 @@
 
 namespace tautline::detail {
 
-/// Why a row needs care.
-enum class CareReason : std::uint8_t {
-  unsearchable,   // a lam that no search takes, or a sample
-  whole_failed,   // its search read too much again; in pieces it may not
-  pieces_failed,  // the other way round
-};
-
 template <class Storage>
 class AgentCarefulRow {
  public:
   __device__ AgentCarefulRow(const ForwardRows<Storage>& call, const CarefulScratch& scratch,
                              std::int64_t row) noexcept
-      : row_(row),
-        call_(call),
+      : call_(call),
         s_(scratch),
         n_(call.shape.n),
         x_(call.x.row(row)),
@@ -40,8 +31,7 @@ class AgentCarefulRow {
         codes_(call.partition == nullptr ? nullptr : call.partition + row * ((n_ + 15) / 16)),
         lam_offset_(call.lam_data == nullptr ? 0 : call.lam.offset(row)) {}
 
-  __device__ void solve(CareReason reason) noexcept {
-    if (reason != CareReason::unsearchable && search_again(reason)) return;
+  __device__ void solve() noexcept {
     double size = 0;
     const double origin = sample(0);
     bool finite = true;
@@ -97,25 +87,6 @@ class AgentCarefulRow {
     if (call_.lam_data == nullptr) return call_.lam_number;
     const std::int64_t at = lam_offset_ + (call_.lam.size > 1 ? e * call_.lam.stride : 0);
     return load_as<double>(call_.lam_data, call_.lam_dtype, at);
-  }
-
-  /// Whether the other way to search the row finds its segments.
-  __device__ bool search_again(CareReason reason) noexcept {
-    using T = ArithmeticOf<Storage>;
-    AgentSecondSearch<Storage> search(call_, s_, row_);
-    const bool found =
-        reason == CareReason::whole_failed ? search.search_pieces() : search.search_whole();
-    if (!found) return false;
-    for (std::int32_t s = 0; s < search.count(); ++s) {
-      const T value = search.value(s);
-      for (std::int32_t i = search.start(s); i < search.start(s + 1); ++i) {
-        const T smooth = call_.sharp ? mirror(widen<T>(x_[i * call_.x.stride]), value) : value;
-        y_[i * call_.y.stride] = narrow<Storage>(smooth);
-      }
-      mark(search.start(s), search.code(s));
-    }
-    finish_codes();
-    return true;
   }
 
   /// The segment from first_ on ends before element `last`, with a jump of that code.
@@ -189,7 +160,6 @@ class AgentCarefulRow {
     finish_codes();
   }
 
-  const std::int64_t row_;
   const ForwardRows<Storage>& call_;
   const CarefulScratch& s_;
   const std::int32_t n_;

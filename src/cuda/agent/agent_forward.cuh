@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "cuda/agent/agent_careful_row.cuh"
+#include "cuda/agent/careful_scratch.cuh"
 #include "cuda/tuning/tuning_forward.h"
 #include "cuda/warp/copy_async.cuh"
 #include "cuda/warp/forward_rows.cuh"
@@ -80,7 +80,7 @@ class AgentForward {
     Piece piece = whole_row();
     if constexpr (kSplit) {
       piece = find_piece();
-      if constexpr (!kEdges) look_at_pieces(piece);
+      if constexpr (ForwardShape::may_stream(kSplit, kEdges)) look_at_pieces(piece);
     }
     search(piece);
     finish_unsearched();
@@ -551,6 +551,10 @@ class AgentForward {
       kind_ = RowKind::streamed;
       piece.active = false;
     }
+    if (any_of_row(is_lopsided(length, shape_.n))) {
+      piece = whole_row();
+      piece.active = piece.active && lane_in_row_ == 0;
+    }
   }
 
   /// Puts codes and values at the starts of the segments of a piece.
@@ -562,6 +566,7 @@ class AgentForward {
     const bool met = has_huge_lam_ && (result.jumps || (piece.active && piece.first > 0));
     const bool is_odd = any_of_row(result.is_odd);
     const bool gave_up = any_of_row(result.gave_up);
+    const bool was_whole = any_of_row(piece.active && piece.last - piece.first == shape_.n);
     const bool was_met = any_of_row(met);
     if (kind_ != RowKind::searched) return;
     if (is_odd) {
@@ -570,7 +575,7 @@ class AgentForward {
       kind_ = RowKind::careful;
     } else if (gave_up) {
       kind_ = RowKind::careful;
-      reason_ = kSplit ? CareReason::pieces_failed : CareReason::whole_failed;
+      reason_ = was_whole ? CareReason::both_failed : CareReason::pieces_failed;
     }
     is_odd_ = is_odd;
   }

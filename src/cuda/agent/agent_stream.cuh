@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "cuda/agent/agent_careful_row.cuh"
+#include "cuda/agent/careful_scratch.cuh"
 #include "cuda/warp/forward_rows.cuh"
 #include "cuda/warp/search.cuh"
 
@@ -61,8 +61,9 @@ class AgentStream {
     const bool active = has_row_ && takes_lam;
     const Piece piece = {0, n_, Code::plain, Code::continues, active};
     const PieceResult result = search_piece<Search, T>(Source{*this}, piece, *this);
-    needs_care_ =
-        has_row_ && (!active || result.gave_up || result.is_odd || (has_huge_lam && result.jumps));
+    const bool is_unsearchable = !active || result.is_odd || (has_huge_lam && result.jumps);
+    needs_care_ = has_row_ && (is_unsearchable || result.gave_up);
+    reason_ = is_unsearchable ? CareReason::unsearchable : CareReason::whole_failed;
     if (has_row_) finish_words(words_);
     __syncwarp();
     expand(count);
@@ -196,10 +197,10 @@ class AgentStream {
       if (word != 0) last = y[w * 16 + (31 - __clz(static_cast<int>(word))) / 2];
       const unsigned with = __ballot_sync(kWarp, word != 0);
       const unsigned with_before = with & ((1U << lane_) - 1);
-      const Storage from_lane =
-          shuffle(last, with_before != 0 ? 31 - __clz(static_cast<int>(with_before)) : 0);
+      const Storage from_lane = __shfl_sync(
+          kWarp, last, with_before != 0 ? 31 - __clz(static_cast<int>(with_before)) : 0);
       if (w < words_) expand_word(y, w, word, with_before != 0 ? from_lane : before);
-      if (with != 0) before = shuffle(last, 31 - __clz(static_cast<int>(with)));
+      if (with != 0) before = __shfl_sync(kWarp, last, 31 - __clz(static_cast<int>(with)));
     }
   }
   __device__ Storage expand_word(Storage* y, std::int32_t w, std::uint32_t word,
@@ -233,9 +234,6 @@ class AgentStream {
       }
     }
     return current;
-  }
-  [[nodiscard]] static __device__ Storage shuffle(Storage value, int lane) noexcept {
-    return __shfl_sync(kWarp, value, lane);
   }
 
   const ForwardRows<Storage>& call_;

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kFillThreads)
       const CarefulScratch scratch(
           call.careful_block + static_cast<std::size_t>(blockIdx.y) * CarefulScratch::bytes(n), n,
           0, 1);
-      AgentCarefulRow<Storage>(call.rows, scratch, row).solve(CareReason::unsearchable);
+      AgentCarefulRow<Storage>(call.rows, scratch, row).solve();
     }
     __syncthreads();
   }

@@ -115,15 +115,9 @@ struct DeviceArithmetic<double> {
   }
 };
 
-/// The same for a lane that searches while others do something else.
-template <class T>
-struct LoneArithmetic : DeviceArithmetic<T> {
-  static __device__ bool any_lane(bool condition) noexcept { return condition; }
-};
-
 /// What rows are searched with that a warp holds: one way, whoever searches.
-template <class T, class Arithmetic = DeviceArithmetic<T>>
-using DeviceSearch = SlopeSearch<T, Arithmetic, sizeof(T) == sizeof(float)>;
+template <class T>
+using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
 
 /// The lams that a search takes; rows with others need care.
 template <class T>
