@@ -28,13 +28,16 @@ struct Piece {
   bool active;
 };
 
-/// Searches samples first .. last - 1, group by group; on_cut(search, cut, groups) is
-/// called where a segment ends, with the number of groups read so far. It moves `first` and
-/// the search on and gives `last` back, or 0 when the lane is done.
-template <class Search, class T, class Source, class OnCut>
+/// Searches samples first .. last - 1, group by group; on_cut(search, cut) is called where a
+/// segment ends. It moves `first` and the search on and gives `last` back, or 0 when the lane
+/// is done. Now and then is_over(groups), with the number of groups read so far, says whether
+/// a lane that is not done gives up.
+template <class Search, class T, class Source, class OnCut, class IsOver>
 constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int32_t last, T u_first,
-                            T u_last, bool active, const OnCut& on_cut) noexcept {
+                            T u_last, bool active, const OnCut& on_cut,
+                            const IsOver& is_over) noexcept {
   using Arithmetic = typename Search::ArithmeticType;
+  constexpr std::int32_t kGroupsBetweenLooks = 64;
   const T zero = source.zero();
   const Arithmetic arithmetic = {zero, zero + T(1)};
   if (!active) first = last = 0;  // a lane whose piece ends at 0 is done
@@ -42,6 +45,7 @@ constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int3
   search.begin(active ? source.sample(first) : T(0), u_first, active ? source.lam(first) : T(0));
   std::int32_t next = first + 1;
   std::int32_t groups = 0;
+  bool any = true;
   do {
     T samples[kGroup];
     source.prepare(first, next, last);
@@ -49,19 +53,23 @@ constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int3
     const T sum_before = search.sum;
     const T rest_before = search.rest;
     search.take(samples, lams, arithmetic);
-    next += kGroup;
+    next += last > 0 ? kGroup : 0;  // a lane may be done long before others are
     ++groups;
     const bool crossed = search.crossed();
     if ((crossed || next >= last) && last > 0) {
       SegmentCut<T> cut = search.cut();
       if (!crossed) {
         const T total = Search::total(sum_before, rest_before, samples, last - (next - kGroup));
-        cut = search.cut_at_end(total, {static_cast<T>(last - first), u_last}, arithmetic);
+        cut = search.cut_at_end(total, {static_cast<T>(last - first), u_last});
       }
-      last = on_cut(search, cut, groups);
+      last = on_cut(search, cut);
       next = first + 1;
     }
-  } while (arithmetic.any_lane(last > 0));
+    any = arithmetic.any_lane(last > 0);
+    if (any && groups % kGroupsBetweenLooks != 0) continue;
+    if (last > 0 && is_over(groups)) last = 0;
+    any = arithmetic.any_lane(last > 0);
+  } while (any);
 }
 
 /// A place that the true search passes, whatever came before it.
@@ -88,7 +96,7 @@ template <class Search, class T, class Source>
   const std::int32_t last = n - limit < limit - start ? n : limit + (limit - start);
   for_each_cut<Search, T>(
       source, first, last, u_first, T(0), active,
-      [&](Search& search, const SegmentCut<T>& cut, std::int32_t /*groups*/) -> std::int32_t {
+      [&](Search& search, const SegmentCut<T>& cut) -> std::int32_t {
         // Where its samples end a search knows nothing, unless the row does.
         if (!search.crossed() && last < n) return 0;
         first += Arithmetic::to_int(cut.length);
@@ -108,7 +116,8 @@ template <class Search, class T, class Source>
         search.begin(source.sample(first), dual_at_jump(down, source.lam(first - 1)),
                      source.lam(first));
         return last;
-      });
+      },
+      [](std::int32_t /*groups*/) { return false; });
   return {found, first, down ? Code::down : Code::up};
 }
 
@@ -119,9 +128,9 @@ struct PieceResult {
   bool jumps;    // within the piece
 };
 
-/// A search may read so many groups for each sample of its piece and for each that a
-/// finished segment has.
-inline constexpr std::int32_t kGroupsPerSample = 16;
+/// A search may read so many groups for each sample that a finished segment has, and one for
+/// each sample of its piece: a look ahead of 300 samples all along.
+inline constexpr std::int32_t kGroupsPerSample = 50;
 
 /// Finds the segments of a piece.
 template <class Search, class T, class Source, class Sink>
@@ -135,31 +144,33 @@ constexpr PieceResult search_piece(const Source& source, const Piece& piece, Sin
                        ? dual_at_jump(piece.after == Code::down, source.lam(piece.last - 1))
                        : T(0);
   T last_value = std::numeric_limits<T>::quiet_NaN();
-  std::int32_t gave_up = 0;
+  bool gave_up = false;
   for_each_cut<Search, T>(
       source, first, piece.last, u_first, u_last, piece.active,
-      [&](Search& search, const SegmentCut<T>& cut, std::int32_t groups) -> std::int32_t {
+      [&](Search& search, const SegmentCut<T>& cut) -> std::int32_t {
+        // Without branches, though a lane at its piece's end begins nothing more.
         const std::int32_t behind = first + Arithmetic::to_int(cut.length);
         const bool ends = behind == piece.last;
         // Read ahead of what the sink writes, which no compiler can know to be elsewhere.
         const T first_behind = ends ? T(0) : source.sample(behind);
+        const T lam_behind = ends ? T(0) : source.lam(behind);
         const T u_cut = ends ? u_last : dual_at_jump(cut.down, source.lam(behind - 1));
         const T value = Arithmetic::divide(cut.sum + (search.u_start - u_cut), cut.length);
         const bool down = search.u_start > 0;
-        if (is_real_jump(down, last_value, value)) {
-          sink.put(first, down, value);
-          last_value = value;
-        }
-        if (ends) return 0;
-        first = behind;
-        search.begin(first_behind, u_cut, source.lam(first));
+        const bool is_real = is_real_jump(down, last_value, value);
+        sink.put(first, is_real, down, value);
+        last_value = is_real ? value : last_value;
+        first = ends ? first : behind;
+        search.begin(first_behind, u_cut, lam_behind);
+        return ends ? 0 : piece.last;
+      },
+      [&](std::int32_t groups) {
         // While the first segment is read nothing is finished, hence the piece's length.
         const std::int32_t spent = groups - (piece.last - piece.first);
-        if (spent / kGroupsPerSample <= first - piece.first) return piece.last;
-        gave_up = 1;
-        return 0;
+        gave_up = spent / kGroupsPerSample > first - piece.first;
+        return gave_up;
       });
-  return {piece.active && gave_up != 0, piece.active && last_value - last_value != 0,
+  return {piece.active && gave_up, piece.active && last_value - last_value != 0,
           piece.active && first != piece.first};
 }
 

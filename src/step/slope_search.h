@@ -64,6 +64,8 @@ struct PlainArithmetic {
 
   static constexpr T reciprocal(T length) noexcept { return 1 / length; }
   static constexpr T divide(T a, T length) noexcept { return a / length; }
+  /// (total + u) / length: a bound, or what the end of a piece asks for.
+  static constexpr T quotient(T total, T u, T share) noexcept { return (total + u) * share; }
   static constexpr std::int32_t to_int(T whole) noexcept {
     return static_cast<std::int32_t>(whole);
   }
@@ -76,8 +78,8 @@ struct PlainArithmetic {
   constexpr void tighten(Bounds<T>& bounds, T total, T behind, T floor_u,
                          T ceiling_u) const noexcept {
     const T share = reciprocal(behind);
-    const T floor = (total + floor_u) * share;
-    const T ceiling = (total + ceiling_u) * share;
+    const T floor = quotient(total, floor_u, share);
+    const T ceiling = quotient(total, ceiling_u, share);
     const bool open = !kMayHaveCrossed || bounds.low <= bounds.high;
     if (open && floor >= bounds.low) {
       bounds.low = floor;
@@ -164,9 +166,10 @@ struct SlopeSearch {
 
   /// The same where the piece has ended first: perhaps with it. `total` is the sum of all of
   /// it.
-  [[nodiscard]] constexpr SegmentCut<T> cut_at_end(T total, const PieceEnd<T>& end,
-                                                   const Arithmetic& arithmetic) const noexcept {
-    const T value = (total + (u_start - end.u)) * arithmetic.reciprocal(end.length);
+  [[nodiscard]] constexpr SegmentCut<T> cut_at_end(T total, const PieceEnd<T>& end) const noexcept {
+    // As bounds are computed, so that one which is met is met to the last bit.
+    const T value =
+        Arithmetic::quotient(total, u_start - end.u, Arithmetic::reciprocal(end.length));
     // A bound that the last sample set is met, whatever rounding says.
     const bool down = value < bounds.low && bounds.low_length < end.length;
     const bool up = value > bounds.high && bounds.high_length < end.length;

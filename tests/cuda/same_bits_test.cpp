@@ -44,6 +44,25 @@ struct Pool {
   std::vector<double> x, lam;
 };
 
+/// Smooth rows, of which some searches read as much again as they may and others do not quite;
+/// between them constant ones, whose like is streamed.
+Pool hard_pool(std::int64_t n) {
+  Pool pool(n, 0);
+  Random random(base_seed());
+  for (std::int64_t r = 0; r < Pool::kRows; ++r) {
+    const std::int64_t look_ahead = 60 + 10 * r;
+    const double slope = 4.0 / static_cast<double>(look_ahead * look_ahead);
+    for (std::int64_t k = 0; k < n; ++k) {
+      double value = 0.1 + slope * static_cast<double>(k);
+      if (r % 4 == 1 && k < n / 2) value = std::normal_distribution<double>()(random);
+      if (r % 4 == 2) value = 0.1;
+      pool.x[static_cast<std::size_t>(r * n + k)] = value;
+    }
+    pool.lam[static_cast<std::size_t>(r)] = 1;
+  }
+  return pool;
+}
+
 /// How a batch lies in memory.
 enum class Layout { rows, columns };
 
@@ -120,6 +139,20 @@ TEST_F(SameBits, InBatchesOfAnySizeAndLayout) {
                               std::to_string(count) +
                               (layout == Layout::rows ? " rows" : " columns"));
         }
+      }
+    }
+  }
+}
+
+TEST_F(SameBits, OfRowsThatAreHardToSearch) {
+  for (const std::int64_t n : {250, 4096, 8192}) {
+    const Pool pool = hard_pool(n);
+    const Bits few = solve(pool, DType::float32, Pool::kRows, Layout::rows);
+    for (const Layout layout : {Layout::rows, Layout::columns}) {
+      for (const std::int64_t count : {Pool::kRows, std::int64_t{13'000}}) {
+        expect_the_same(solve(pool, DType::float32, count, layout), count, few,
+                        "n " + std::to_string(n) + ", " + std::to_string(count) +
+                            (layout == Layout::rows ? " rows" : " columns"));
       }
     }
   }

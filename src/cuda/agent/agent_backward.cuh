@@ -68,10 +68,9 @@ class AgentBackward {
     const OpenSum<T> tail = sum_word();
     OpenSum<T> open = sum_before_word(tail);
     if (word_ == 0) open.start = 0;
+    TilesBefore before;
     if (kHasGroups && place_.tile > 0 && open.start < 0 && place_.has_word()) {
-      OpenSum<T> earlier = sum_before_tile();
-      earlier.sum.add(open.sum);
-      open = earlier;
+      before = sum_before_tile();
     }
 
     // The segment that is open where the word begins ends at the first close, or with
@@ -81,9 +80,15 @@ class AgentBackward {
     T first_mean = 0;
     T last_mean = 0;
     if (closes != 0) {
-      first_mean = mean_of(head_sum(open, first_close), open.start, word_first() + first_close);
+      const Sum head = head_sum(open, first_close);
+      const std::int32_t end = word_first() + first_close;
+      first_mean = before.start < 0 ? mean_of(head, open.start, end)
+                                    : mean_of(before.with(head), before.start, end);
     }
-    if (is_last_word_) last_mean = mean_of_last(tail.start < 0 ? joined(open, tail) : tail);
+    if (is_last_word_) {
+      if (tail.start >= 0) before = {};
+      last_mean = mean_of_last(tail.start < 0 ? joined(open, tail) : tail, before);
+    }
     replace_sums_by_means(closes, first_mean);
     if (closes == 0) first_mean = last_mean;
     T current = mean_behind_word(first_mean, closes != 0 || is_last_word_);
@@ -262,14 +267,23 @@ class AgentBackward {
     return call_.tiles + place_.row() * call_.tile_count;
   }
 
-  /// What is open where the tile begins, which is not a row's first.
-  [[nodiscard]] __device__ OpenSum<T> sum_before_tile() const noexcept {
+  /// What is open where a tile begins. Sums of a segment's tiles are added from the left, in
+  /// double, wherever its mean is needed: so it has one mean.
+  struct TilesBefore {
+    double sum = -0.0;
+    std::int32_t start = -1;  // none
+
+    [[nodiscard]] __device__ Sum with(const Sum& next) const noexcept {
+      return Sum{static_cast<T>(sum + next.wide())};
+    }
+  };
+  [[nodiscard]] __device__ TilesBefore sum_before_tile() const noexcept {
     const TileSums* tiles = tile_sums();
     std::int32_t from = place_.tile - 1;
     while (from > 0 && tiles[from].last_start < 0) --from;
-    double sum = -0.0;
-    for (std::int32_t t = from; t < place_.tile; ++t) sum += tiles[t].tail;
-    return {Sum{static_cast<T>(sum)}, tiles[from].last_start};
+    TilesBefore before = {-0.0, tiles[from].last_start};
+    for (std::int32_t t = from; t < place_.tile; ++t) before.sum += tiles[t].tail;
+    return before;
   }
 
   // --- Means ---
@@ -279,22 +293,29 @@ class AgentBackward {
     return sum.mean(static_cast<T>(end - start), true);
   }
 
-  /// The mean of the last segment of the tile, which may end behind it.
-  [[nodiscard]] __device__ T mean_of_last(OpenSum<T> open) const noexcept {
+  /// The mean of the last segment of the tile, which may begin before and end behind it.
+  [[nodiscard]] __device__ T mean_of_last(const OpenSum<T>& own,
+                                          const TilesBefore& before) const noexcept {
+    const bool has_tiles = kHasGroups && call_.tiles != nullptr && place_.has_word();
+    if (!has_tiles) return mean_of(own.sum, own.start, call_.n);
+    const TileSums* tiles = tile_sums();
+    double sum = before.start < 0 ? own.sum.wide() : before.sum + own.sum.wide();
     std::int32_t end = call_.n;
-    if (kHasGroups && call_.tiles != nullptr && place_.has_word()) {
-      const TileSums* tiles = tile_sums();
-      double behind = -0.0;
-      for (std::int32_t t = place_.tile + 1; t < call_.tile_count; ++t) {
-        behind += tiles[t].head;
-        if (tiles[t].first_start >= 0) {
-          end = tiles[t].first_start;
-          break;
-        }
+    bool reaches_on = false;
+    for (std::int32_t t = place_.tile + 1; t < call_.tile_count; ++t) {
+      // A tile that begins with a start has nothing of the segment.
+      if (tiles[t].first_start != t * kBackwardTile) {
+        sum += tiles[t].head;
+        reaches_on = true;
       }
-      if (end - word_first() > kWordElements) open.sum.add(static_cast<T>(behind));
+      if (tiles[t].first_start >= 0) {
+        end = tiles[t].first_start;
+        break;
+      }
     }
-    return mean_of(open.sum, open.start, end);
+    if (before.start < 0 && !reaches_on) return mean_of(own.sum, own.start, end);
+    const std::int32_t start = before.start < 0 ? own.start : before.start;
+    return mean_of(Sum{static_cast<T>(sum)}, start, end);
   }
 
   /// In the place of each element comes the mean of the segment that closes before it.

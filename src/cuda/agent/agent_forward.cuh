@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cuda/agent/careful_scratch.cuh"
 #include "cuda/tuning/tuning_forward.h"
 #include "cuda/warp/copy_async.cuh"
 #include "cuda/warp/forward_rows.cuh"
@@ -64,6 +65,7 @@ class AgentForward {
     chunk_size_ = has_row ? min(shape_.chunk, shape_.n - chunk_first_) : 0;
     kind_ = has_row ? RowKind::searched : RowKind::missing;
     is_odd_ = false;
+    reason_ = CareReason::unsearchable;
 
     clear_codes();
     stage(first);
@@ -78,7 +80,7 @@ class AgentForward {
     Piece piece = whole_row();
     if constexpr (kSplit) {
       piece = find_piece();
-      if constexpr (!kEdges) look_at_pieces(piece);
+      if constexpr (ForwardShape::may_stream(kSplit, kEdges)) look_at_pieces(piece);
     }
     search(piece);
     finish_unsearched();
@@ -87,10 +89,11 @@ class AgentForward {
     store_codes();
     store_values(first);
   }
-  /// Whether this lane stands for a row that needs care.
+  /// Whether this lane stands for a row that needs care, and why.
   [[nodiscard]] __device__ bool needs_care() const noexcept {
     return kind_ == RowKind::careful && lane_in_row_ == 0;
   }
+  [[nodiscard]] __device__ CareReason care_reason() const noexcept { return reason_; }
   /// The same of a row that is to be streamed.
   [[nodiscard]] __device__ bool needs_stream() const noexcept {
     return kind_ == RowKind::streamed && lane_in_row_ == 0;
@@ -131,11 +134,12 @@ class AgentForward {
     return ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk);
   }
   /// The start of a row is marked already, in a way that no direction changes.
-  __device__ void mark(std::int32_t i, bool down) const noexcept {
+  __device__ void mark(std::int32_t i, bool is_real, bool down) const noexcept {
     constexpr auto kUp = static_cast<std::uint32_t>(Code::up);
     constexpr auto kDown = static_cast<std::uint32_t>(Code::down);
+    const std::uint32_t code = is_real ? (down ? kDown : kUp) : 0;
     const auto shift = static_cast<unsigned>(2 * i);  // of which the lowest five bits count
-    atomicOr(codes_ + word_of(i), __funnelshift_l(0, down ? kDown : kUp, shift));
+    atomicOr(codes_ + word_of(i), __funnelshift_l(0, code, shift));
   }
   __device__ void unmark(std::int32_t i) const noexcept {
     atomicAnd(codes_ + word_of(i), ~(3U << (2 * (i & 15))));
@@ -504,11 +508,11 @@ class AgentForward {
     T first_value = kNan;
     T last_value = kNan;
 
-    __device__ void put(std::int32_t first, bool down, T value) noexcept {
+    __device__ void put(std::int32_t first, bool is_real, bool down, T value) noexcept {
       agent.x_[agent.place(first)] = value + agent.origin_;
-      agent.mark(first, down);
+      agent.mark(first, is_real, down);
       if (kSplit && first_value != first_value) first_value = value;
-      last_value = value;
+      last_value = is_real ? value : last_value;
     }
   };
 
@@ -547,6 +551,10 @@ class AgentForward {
       kind_ = RowKind::streamed;
       piece.active = false;
     }
+    if (any_of_row(is_lopsided(length, shape_.n))) {
+      piece = whole_row();
+      piece.active = piece.active && lane_in_row_ == 0;
+    }
   }
 
   /// Puts codes and values at the starts of the segments of a piece.
@@ -557,12 +565,17 @@ class AgentForward {
     // A huge lam that is met has been too small for the row.
     const bool met = has_huge_lam_ && (result.jumps || (piece.active && piece.first > 0));
     const bool is_odd = any_of_row(result.is_odd);
-    const bool needs_care = any_of_row(result.gave_up || met);
+    const bool gave_up = any_of_row(result.gave_up);
+    const bool was_whole = any_of_row(piece.active && piece.last - piece.first == shape_.n);
+    const bool was_met = any_of_row(met);
     if (kind_ != RowKind::searched) return;
     if (is_odd) {
       kind_ = RowKind::nan;
-    } else if (needs_care) {
+    } else if (was_met) {
       kind_ = RowKind::careful;
+    } else if (gave_up) {
+      kind_ = RowKind::careful;
+      reason_ = was_whole ? CareReason::both_failed : CareReason::pieces_failed;
     }
     is_odd_ = is_odd;
   }
@@ -860,6 +873,7 @@ class AgentForward {
   bool has_huge_lam_ = false;
   bool is_odd_ = false;
   bool copies_ = false;
+  CareReason reason_ = CareReason::unsearchable;
   T row_lam_ = 0;
   T origin_ = 0;
 };

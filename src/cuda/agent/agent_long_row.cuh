@@ -95,7 +95,8 @@ class AgentLongRow {
 
   // --- Sink ---
 
-  __device__ void put(std::int32_t first, bool down, double value) noexcept {
+  __device__ void put(std::int32_t first, bool is_real, bool down, double value) noexcept {
+    if (!is_real) return;
     const double shifted = value + origin_;
     using T = typename LongRows<Storage>::T;
     call_.values[row_ * call_.rows.shape.n + first] = static_cast<T>(shifted);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cuda/agent/careful_scratch.cuh"
 #include "cuda/warp/forward_rows.cuh"
 #include "cuda/warp/search.cuh"
 
@@ -60,17 +61,20 @@ class AgentStream {
     const bool active = has_row_ && takes_lam;
     const Piece piece = {0, n_, Code::plain, Code::continues, active};
     const PieceResult result = search_piece<Search, T>(Source{*this}, piece, *this);
-    needs_care_ =
-        has_row_ && (!active || result.gave_up || result.is_odd || (has_huge_lam && result.jumps));
+    const bool is_unsearchable = !active || result.is_odd || (has_huge_lam && result.jumps);
+    needs_care_ = has_row_ && (is_unsearchable || result.gave_up);
+    reason_ = is_unsearchable ? CareReason::unsearchable : CareReason::whole_failed;
     if (has_row_) finish_words(words_);
     __syncwarp();
     expand(count);
     __syncwarp();
   }
   [[nodiscard]] __device__ bool needs_care() const noexcept { return needs_care_; }
+  [[nodiscard]] __device__ CareReason care_reason() const noexcept { return reason_; }
 
   /// The start of a segment.
-  __device__ void put(std::int32_t first, bool down, T value) noexcept {
+  __device__ void put(std::int32_t first, bool is_real, bool down, T value) noexcept {
+    if (!is_real) return;
     y_[first * y_stride_] = narrow<Storage>(value + origin_);
     finish_words(first / 16);
     const Code code = first == 0 ? Code::plain : down ? Code::down : Code::up;
@@ -193,10 +197,10 @@ class AgentStream {
       if (word != 0) last = y[w * 16 + (31 - __clz(static_cast<int>(word))) / 2];
       const unsigned with = __ballot_sync(kWarp, word != 0);
       const unsigned with_before = with & ((1U << lane_) - 1);
-      const Storage from_lane =
-          shuffle(last, with_before != 0 ? 31 - __clz(static_cast<int>(with_before)) : 0);
+      const Storage from_lane = __shfl_sync(
+          kWarp, last, with_before != 0 ? 31 - __clz(static_cast<int>(with_before)) : 0);
       if (w < words_) expand_word(y, w, word, with_before != 0 ? from_lane : before);
-      if (with != 0) before = shuffle(last, 31 - __clz(static_cast<int>(with)));
+      if (with != 0) before = __shfl_sync(kWarp, last, 31 - __clz(static_cast<int>(with)));
     }
   }
   __device__ Storage expand_word(Storage* y, std::int32_t w, std::uint32_t word,
@@ -231,9 +235,6 @@ class AgentStream {
     }
     return current;
   }
-  [[nodiscard]] static __device__ Storage shuffle(Storage value, int lane) noexcept {
-    return __shfl_sync(kWarp, value, lane);
-  }
 
   const ForwardRows<Storage>& call_;
   const std::int32_t n_;
@@ -249,6 +250,7 @@ class AgentStream {
   std::int64_t row_ = 0;
   bool has_row_ = false;
   bool needs_care_ = false;
+  CareReason reason_ = CareReason::unsearchable;
   const Storage* x_ = nullptr;
   Storage* y_ = nullptr;
   std::uint32_t* codes_ = nullptr;

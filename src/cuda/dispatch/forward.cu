@@ -3,10 +3,12 @@
 namespace tautline::detail {
 namespace {
 
+/// A row may be on two lists.
+constexpr std::size_t kListedRowBytes = 2 * sizeof(std::int64_t);
+
 /// At most so many blocks of these bytes of shared memory run at a time on this device;
 /// registers may allow fewer.
 int most_resident(const ForwardShape& shape, std::size_t shared_bytes) noexcept {
-  constexpr std::size_t kBlockReserve = std::size_t{1} << 10;  // what CUDA keeps for itself
   constexpr int kMostBlocks = 32;
   constexpr int kMostResidentWarps = 64;
   const DeviceSize device = current_device();
@@ -19,7 +21,7 @@ int most_resident(const ForwardShape& shape, std::size_t shared_bytes) noexcept 
 }  // namespace
 
 ForwardGrid::ForwardGrid(const Rows& rows, const ForwardShape& shape, int resident) noexcept
-    : slot_bytes(CarefulScratch::bytes(rows.n)) {
+    : slot_bytes(careful_slot_bytes(rows.n)) {
   const std::int64_t tasks = (rows.count + shape.rows_per_block() - 1) / shape.rows_per_block();
   blocks = static_cast<int>(std::min<std::int64_t>(tasks, resident));
   const auto warps = static_cast<std::size_t>(blocks) * static_cast<std::size_t>(shape.warps);
@@ -28,7 +30,9 @@ ForwardGrid::ForwardGrid(const Rows& rows, const ForwardShape& shape, int reside
       (rows.count + static_cast<std::int64_t>(warps) - 1) / static_cast<std::int64_t>(warps);
   careful_lanes =
       static_cast<int>(std::clamp<std::int64_t>(std::min(affordable, useful), 1, kLanes));
-  workspace = warps * static_cast<std::size_t>(careful_lanes) * slot_bytes;
+  slots = warps * static_cast<std::size_t>(careful_lanes) * slot_bytes;
+  list_room = shape.lanes_per_row == 1 ? 0 : (tasks + blocks - 1) / blocks * shape.rows_per_warp;
+  workspace = slots + warps * static_cast<std::size_t>(list_room) * kListedRowBytes;
 }
 
 bool fits_a_warp(const Rows& rows) noexcept {
@@ -36,20 +40,26 @@ bool fits_a_warp(const Rows& rows) noexcept {
 }
 
 std::size_t forward_workspace(const Rows& rows) noexcept {
-  // Wider types, and lam an edge, have fewer warps at a time and no more scratch, but
-  // for where it comes from the other limits.
+  // Of what any call on these rows needs, whatever its types, the most; fewer blocks may be
+  // resident than most_resident says.
   std::size_t bytes = 0;
   for (const bool along : {true, false}) {
-    const ForwardShape shape =
-        forward_shape(rows.n, along, sizeof(float), false, current_device().block_shared_memory);
-    if (shape.warps == 0) continue;
-    const ForwardGrid grid(rows, shape,
-                           most_resident(shape, shape.block_bytes(sizeof(float), false)));
-    const auto warps =
-        static_cast<std::size_t>(grid.blocks) * static_cast<std::size_t>(shape.warps);
-    const std::size_t by_rows = (static_cast<std::size_t>(rows.count) + warps) * grid.slot_bytes;
-    const std::size_t by_memory = std::max(kMostCarefulScratch, warps * grid.slot_bytes);
-    bytes = std::max(bytes, std::min(by_rows, by_memory));
+    for (const std::size_t item : {sizeof(float), sizeof(double)}) {
+      for (const bool edges : {false, true}) {
+        const ForwardShape shape =
+            forward_shape(rows.n, along, item, edges, current_device().block_shared_memory);
+        if (shape.warps == 0) continue;
+        const ForwardGrid grid(rows, shape, most_resident(shape, shape.block_bytes(item, edges)));
+        const auto warps = static_cast<std::size_t>(grid.blocks * shape.warps);
+        const std::size_t by_rows =
+            (static_cast<std::size_t>(rows.count) + warps) * grid.slot_bytes;
+        const std::size_t by_memory = std::max(kMostCarefulScratch, warps * grid.slot_bytes);
+        const auto listed = static_cast<std::size_t>(rows.count) +
+                            static_cast<std::size_t>(grid.blocks * shape.rows_per_block());
+        bytes = std::max(bytes, std::min(by_rows, by_memory) +
+                                    (grid.list_room > 0 ? listed * kListedRowBytes : 0));
+      }
+    }
   }
   return bytes;
 }

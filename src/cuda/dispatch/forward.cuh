@@ -22,6 +22,8 @@ struct ForwardGrid {
   int blocks;
   int careful_lanes;
   std::size_t slot_bytes;
+  std::int64_t list_room;
+  std::size_t slots;  // bytes of all of them
   std::size_t workspace;
 };
 
@@ -48,14 +50,16 @@ Status launch_forward(Kernel* kernel, ForwardRows<Storage>& rows, bool edges, co
   if (!counted.ok()) return counted;
   const ForwardGrid grid(call.rows, rows.shape, resident);
   if (const Status status = check_workspace(grid.workspace, context); !status.ok()) return status;
-  const CarefulSlots slots = {static_cast<std::byte*>(context.workspace), grid.slot_bytes,
-                              grid.careful_lanes};
+  auto* workspace = static_cast<std::byte*>(context.workspace);
+  const ForwardScratch scratch = {workspace, grid.slot_bytes, grid.careful_lanes,
+                                  reinterpret_cast<std::int64_t*>(workspace + grid.slots),
+                                  grid.list_room};
   // What is streamed is written while it is read, and read again where it needs care.
   const std::int64_t warps = std::int64_t{grid.blocks} * rows.shape.warps;
-  rows.may_stream =
-      !rows.sharp && rows.x.data != rows.y.data && rows.count >= kLeastStreamedRows * warps;
+  rows.can_stream = !rows.sharp && rows.x.data != rows.y.data;
+  rows.may_stream = rows.can_stream && rows.count >= kLeastStreamedRows * warps;
   kernel<<<static_cast<unsigned>(grid.blocks), static_cast<unsigned>(threads), shared,
-           stream_of(context)>>>(rows, slots);
+           stream_of(context)>>>(rows, scratch);
   return launch_status();
 }
 

@@ -49,7 +49,7 @@ Status launch(const LongRows<Storage>& rows, const Context& context) noexcept {
   // As many blocks a tile as there are slots, so that each has its own.
   const auto tiles = static_cast<unsigned>((rows.rows.shape.n + kFillTile - 1) / kFillTile);
   const auto row_blocks = static_cast<unsigned>(std::min(rows.rows.count, rows.careful_slots));
-  kernel_long_fill<Storage><<<dim3(row_blocks, tiles), kFillThreads, 0, stream_of(context)>>>(rows);
+  kernel_long_fill<Storage><<<dim3(tiles, row_blocks), kFillThreads, 0, stream_of(context)>>>(rows);
   return launch_status();
 }
 

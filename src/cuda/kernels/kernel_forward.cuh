@@ -2,154 +2,208 @@
 // rows in turn. See agent/agent_forward.cuh for mapping, traffic and shared memory.
 //
 // Rows whose segments are too long to search them from their middle are put on a list of
-// the warp and streamed, a lane each, when there are 32 (agent/agent_stream.cuh). Where half of the
-// rows of a task were, the next ones are not searched first; now and then one is, as rows
-// may change. Who solves a row changes nothing but the time.
+// the warp and streamed, a lane each, when all others are done (agent/agent_stream.cuh). Where
+// half of the rows of a task were, the next ones are not searched first; now and then one is,
+// as rows may change. Who solves a row changes nothing but the time.
 //
-// Rows that need care are put on another list and solved when it is full or all other
-// rows are done (agent/agent_careful_row.cuh): linear in n whatever the row, and not in
-// the way of its neighbours.
+// Rows that need care are put on another list. Where there are two ways to search them they are
+// searched once more (agent/agent_second_search.cuh) and then solved level by level
+// (agent/agent_hard_row.cuh); else, or where that is not possible, by the taut string
+// (agent/agent_careful_row.cuh). All of it is linear in n whatever the row, and not in the way of
+// its neighbours.
 #pragma once
 
 #include "cuda/agent/agent_careful_row.cuh"
 #include "cuda/agent/agent_forward.cuh"
+#include "cuda/agent/agent_hard_row.cuh"
+#include "cuda/agent/agent_second_search.cuh"
 #include "cuda/agent/agent_stream.cuh"
 
 namespace tautline::detail {
 
-/// Scratch of the rows that need care: `lanes` slots for each warp of the grid.
-struct CarefulSlots {
-  std::byte* block;
-  std::size_t bytes;  // a slot
-  int lanes;
+/// Scratch of the rows that are not simply searched, a part for each warp of the grid.
+struct ForwardScratch {
+  std::byte* slots;        // of rows that need care
+  std::size_t slot_bytes;  // each
+  int lanes;               // slots a warp
+  std::int64_t* lists;     // of rows: two a warp, where rows are streamed
+  std::int64_t list_room;  // rows each
+
+  [[nodiscard]] static __device__ std::int64_t warp() noexcept {
+    return (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes;
+  }
+  [[nodiscard]] __device__ std::byte* slots_of_warp() const noexcept {
+    return slots + static_cast<std::size_t>(warp() * lanes) * slot_bytes;
+  }
+  [[nodiscard]] __device__ std::int64_t* list_of_warp(int list) const noexcept {
+    return lists + (warp() * 2 + list) * list_room;
+  }
 };
 
-/// A warp's list of rows, by how far they are from the first one: half the memory of rows.
+/// A warp's list of rows, each with a reason.
 class RowList {
  public:
-  __device__ explicit RowList(std::int32_t* places) noexcept : places_(places) {}
+  __device__ explicit RowList(std::int64_t* places) noexcept : places_(places) {}
 
-  [[nodiscard]] __device__ int count() const noexcept { return count_; }
-  [[nodiscard]] __device__ std::int64_t row(int i) const noexcept { return first_ + places_[i]; }
-  /// Whether the rows of all lanes can be added, which begin at `first`.
-  [[nodiscard]] __device__ bool has_room(std::int64_t first) const noexcept {
-    const std::int64_t apart = first - first_;
-    return count_ == 0 || (count_ <= kListRoom - kLanes && apart < kFarthest && -apart < kFarthest);
+  [[nodiscard]] __device__ std::int64_t count() const noexcept { return count_; }
+  [[nodiscard]] __device__ std::int64_t row(std::int64_t i) const noexcept {
+    return places_[i] >> kReasonBits;
+  }
+  [[nodiscard]] __device__ CareReason reason(std::int64_t i) const noexcept {
+    return static_cast<CareReason>(places_[i] & ((1 << kReasonBits) - 1));
   }
   /// Adds the rows of the lanes that have one.
-  __device__ void add(bool has_row, std::int64_t row, std::int64_t first) noexcept {
-    if (count_ == 0) first_ = first;
+  __device__ void add(bool has_row, std::int64_t row,
+                      CareReason reason = CareReason::unsearchable) noexcept {
     const unsigned with = __ballot_sync(kWarp, has_row);
     const unsigned before = with & ((1U << (threadIdx.x % kLanes)) - 1);
-    if (has_row) places_[count_ + __popc(before)] = static_cast<std::int32_t>(row - first_);
+    const std::int64_t place = row * (1 << kReasonBits) + static_cast<int>(reason);
+    if (has_row) places_[count_ + __popc(before)] = place;
     count_ += __popc(with);
     __syncwarp();
   }
-  /// Drops the first rows of the list.
-  __device__ void drop(int count) noexcept {
-    const int lane = static_cast<int>(threadIdx.x) % kLanes;
-    count_ -= count;
-    const std::int32_t place = lane < count_ ? places_[count + lane] : 0;
-    __syncwarp();
-    if (lane < count_) places_[lane] = place;
+  /// Makes row i the first of the list's end, which begins at `count`.
+  __device__ void keep(std::int64_t i) noexcept {
+    if (threadIdx.x % kLanes == 0) places_[count_] = places_[i];
+    ++count_;
     __syncwarp();
   }
+  __device__ void clear() noexcept { count_ = 0; }
 
  private:
-  /// The rows of a task, and those that were streamed together, are not as far apart.
-  static constexpr std::int64_t kFarthest = std::int64_t{1} << 30;
+  static constexpr int kReasonBits = 2;
 
-  std::int32_t* places_;
-  std::int64_t first_ = 0;
-  int count_ = 0;
+  std::int64_t* places_;
+  std::int64_t count_ = 0;
 };
 
 /// Not inlined: rows are rare that need it, and registers are not.
 template <class Storage>
 __noinline__ __device__ void solve_carefully(const ForwardRows<Storage>& call,
-                                             const CarefulSlots& slots, RowList list) noexcept {
+                                             const ForwardScratch& scratch, RowList list) noexcept {
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  if (lane >= slots.lanes) return;
-  const std::int64_t warp = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes;
-  const CarefulScratch scratch(
-      slots.block + static_cast<std::size_t>(warp * slots.lanes) * slots.bytes, call.shape.n, lane,
-      slots.lanes);
-  for (int i = lane; i < list.count(); i += slots.lanes) {
-    AgentCarefulRow<Storage>(call, scratch, list.row(i)).solve();
+  if (lane >= scratch.lanes) return;
+  const CarefulScratch own(scratch.slots_of_warp(), call.shape.n, lane, scratch.lanes);
+  for (std::int64_t i = lane; i < list.count(); i += scratch.lanes) {
+    AgentCarefulRow<Storage>(call, own, list.row(i)).solve();
   }
 }
 
-/// Not inlined either: it has three callers. The ring is told by its place in shared memory, as
-/// a compiler knows how to read that. `row` is the lane's, of the first `count` lanes. Returns
-/// whether it needs care.
+/// Keeps on the list what neither the other way of searching solves nor the whole warp.
+template <class Storage>
+__noinline__ __device__ RowList solve_together(const ForwardRows<Storage>& call,
+                                               const ForwardScratch& scratch, RowList list,
+                                               unsigned samples_offset) noexcept {
+  using T = ArithmeticOf<Storage>;
+  extern __shared__ __align__(128) char shared[];
+  auto* samples = reinterpret_cast<T*>(shared + samples_offset);
+  auto* codes = reinterpret_cast<std::uint32_t*>(samples + call.shape.depth() * kLanes);
+  const std::int64_t count = list.count();
+  list.clear();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t row = list.row(i);
+    const CareReason reason = list.reason(i);
+    std::byte* slot = scratch.slots_of_warp();
+    const bool is_solved = reason != CareReason::unsearchable &&
+                           (AgentSecondSearch<Storage>(call, slot, row).solve(reason) ||
+                            AgentHardRow<Storage>(call, samples, codes, slot, row).solve());
+    if (!is_solved) list.keep(i);
+  }
+  return list;
+}
+
+/// Not inlined either. The ring is told by its place in shared memory, as a compiler knows how
+/// to read that. `row` is the lane's, of the first `count` lanes. Returns whether it needs care,
+/// and why.
+struct StreamedRow {
+  bool needs_care;
+  CareReason reason;
+};
 template <class Storage, bool kAlongMemory>
-__noinline__ __device__ bool stream_rows(const ForwardRows<Storage>& call, unsigned ring_offset,
-                                         std::uint32_t* codes, std::int64_t row,
-                                         int count) noexcept {
+__noinline__ __device__ StreamedRow stream_rows(const ForwardRows<Storage>& call,
+                                                unsigned ring_offset, std::uint32_t* codes,
+                                                std::int64_t row, int count) noexcept {
   extern __shared__ __align__(128) char shared[];
   auto* ring = reinterpret_cast<ArithmeticOf<Storage>*>(shared + ring_offset);
   AgentStream<Storage, kAlongMemory> agent(call, ring, codes);
   agent.solve(row, count);
-  return agent.needs_care();
+  return {agent.needs_care(), agent.care_reason()};
 }
 
-/// What a warp does with the rows that are not simply searched.
-template <class Storage, bool kStreams, bool kAlongMemory>
-class OtherRows {
+/// What a warp does with rows that need care where none is streamed: its list is short, in
+/// shared memory, and emptied when it is full.
+template <class Storage>
+class CarefulRows {
  public:
-  /// `ring_offset` is where the warp's samples are in shared memory.
-  __device__ OtherRows(const ForwardRows<Storage>& call, const CarefulSlots& slots,
-                       std::int32_t* lists, unsigned ring_offset) noexcept
-      : call_(call),
-        slots_(slots),
-        ring_offset_(ring_offset),
-        careful_(lists),
-        streamed_(lists + kListRoom) {}
+  __device__ CarefulRows(const ForwardRows<Storage>& call, const ForwardScratch& scratch,
+                         std::int64_t* list) noexcept
+      : call_(call), scratch_(scratch), careful_(list) {}
 
-  /// Rows of lanes that have one; they begin at `first`.
-  __device__ void add_careful(bool has_row, std::int64_t row, std::int64_t first) noexcept {
+  /// Rows of lanes that have one.
+  __device__ void add(bool has_row, std::int64_t row) noexcept {
     if (__any_sync(kWarp, has_row) == 0) return;
-    if (!careful_.has_room(first)) solve_careful();
-    careful_.add(has_row, row, first);
-  }
-  __device__ void add_streamed(bool has_row, std::int64_t row, std::int64_t first) noexcept {
-    if (__any_sync(kWarp, has_row) == 0) return;
-    if (!streamed_.has_room(first)) stream();
-    streamed_.add(has_row, row, first);
-    if (streamed_.count() >= kLanes) stream();
+    if (careful_.count() > kListRoom - kLanes) finish();
+    careful_.add(has_row, row);
   }
   __device__ void finish() noexcept {
-    if constexpr (kStreams) {
-      while (streamed_.count() > 0) stream();
-    }
-    if (careful_.count() > 0) solve_careful();
+    if (careful_.count() == 0) return;
+    solve_carefully(call_, scratch_, careful_);
+    __syncwarp();
+    careful_.clear();
   }
 
  private:
-  /// Streams the first 32 rows of the list.
-  __device__ void stream() noexcept {
-    const int lane = static_cast<int>(threadIdx.x) % kLanes;
-    const std::int64_t warp = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes;
-    std::byte* scratch =
-        slots_.block + static_cast<std::size_t>(warp * slots_.lanes) * slots_.bytes;
-    const int count = min(streamed_.count(), kLanes);
-    const std::int64_t first = streamed_.row(0);
-    const std::int64_t row = streamed_.row(lane < count ? lane : 0);
-    const bool needs_care = stream_rows<Storage, kAlongMemory>(
-        call_, ring_offset_, reinterpret_cast<std::uint32_t*>(scratch), row, count);
-    __syncwarp();
-    streamed_.drop(count);
-    add_careful(needs_care, row, first);
+  const ForwardRows<Storage>& call_;
+  const ForwardScratch& scratch_;
+  RowList careful_;
+};
+
+/// The same where rows are streamed, in the grid's scratch: nothing is done with them before all
+/// others are. A compiler takes a warp for split behind a call in which lanes vote, and pays for
+/// it in every loop from there.
+template <class Storage, bool kAlongMemory>
+class LateRows {
+ public:
+  __device__ LateRows(const ForwardRows<Storage>& call, const ForwardScratch& scratch) noexcept
+      : call_(call),
+        scratch_(scratch),
+        careful_(scratch.list_of_warp(0)),
+        streamed_(scratch.list_of_warp(1)) {}
+
+  /// Rows of lanes that have one. To stream a row is also the other way to search it where its
+  /// pieces have failed.
+  __device__ void add_careful(bool has_row, std::int64_t row, CareReason reason) noexcept {
+    const bool streams = call_.can_stream && reason == CareReason::pieces_failed;
+    if (__any_sync(kWarp, has_row) == 0) return;
+    careful_.add(has_row && !streams, row, reason);
+    streamed_.add(has_row && streams, row, reason);
   }
-  __device__ void solve_careful() noexcept {
-    solve_carefully(call_, slots_, careful_);
-    __syncwarp();
-    careful_.drop(careful_.count());
+  __device__ void add_streamed(bool has_row, std::int64_t row) noexcept {
+    if (__any_sync(kWarp, has_row) != 0) streamed_.add(has_row, row);
+  }
+  /// `ring_offset` is where the warp's samples are in shared memory.
+  __device__ void finish(unsigned ring_offset) noexcept {
+    const int lane = static_cast<int>(threadIdx.x) % kLanes;
+    auto* codes = reinterpret_cast<std::uint32_t*>(scratch_.slots_of_warp());
+    for (std::int64_t first = 0; first < streamed_.count(); first += kLanes) {
+      const auto count = static_cast<int>(min(streamed_.count() - first, std::int64_t{kLanes}));
+      const std::int64_t at = first + (lane < count ? lane : 0);
+      const std::int64_t row = streamed_.row(at);
+      StreamedRow streamed =
+          stream_rows<Storage, kAlongMemory>(call_, ring_offset, codes, row, count);
+      __syncwarp();
+      if (streamed_.reason(at) == CareReason::pieces_failed) {
+        streamed.reason = CareReason::both_failed;
+      }
+      careful_.add(streamed.needs_care, row, streamed.reason);
+    }
+    if (careful_.count() == 0) return;
+    solve_carefully(call_, scratch_, solve_together(call_, scratch_, careful_, ring_offset));
   }
 
+ private:
   const ForwardRows<Storage>& call_;
-  const CarefulSlots& slots_;
-  const unsigned ring_offset_;
+  const ForwardScratch& scratch_;
   RowList careful_;
   RowList streamed_;
 };
@@ -158,36 +212,39 @@ template <class Storage, bool kEdges, bool kSplit, bool kAlongMemory>
 __global__ void __launch_bounds__(kLanes* most_forward_warps(kSplit, kAlongMemory),
                                   wanted_forward_blocks(kSplit, kAlongMemory))
     kernel_forward(const __grid_constant__ ForwardRows<Storage> rows,
-                   const __grid_constant__ CarefulSlots slots) {
+                   const __grid_constant__ ForwardScratch scratch) {
   extern __shared__ __align__(128) char shared[];
-  using T = ArithmeticOf<Storage>;
-  const std::size_t lists = rows.shape.warps * rows.shape.warp_bytes(sizeof(T), kEdges);
-  constexpr bool kMayStream = kSplit && !kEdges;
-  std::int32_t* own_lists = reinterpret_cast<std::int32_t*>(shared + lists) +
-                            threadIdx.x / kLanes * kListRoom * (kSplit ? 2 : 1);
   AgentForward<Storage, kEdges, kSplit, kAlongMemory> agent(rows, shared);
-  OtherRows<Storage, kMayStream, kAlongMemory> others(rows, slots, own_lists,
-                                                      agent.samples_offset());
-  const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const std::int64_t step = rows.shape.rows_per_block();
-  int skips = 0;  // tasks that are not searched first
-  for (std::int64_t first = blockIdx.x * step; first < rows.count; first += gridDim.x * step) {
-    if constexpr (kMayStream && kAlongMemory) {
-      if (skips > 0) {
+  if constexpr (ForwardShape::may_stream(kSplit, kEdges)) {
+    LateRows<Storage, kAlongMemory> others(rows, scratch);
+    const int lane = static_cast<int>(threadIdx.x) % kLanes;
+    int skips = 0;  // tasks that are not searched first
+    for (std::int64_t first = blockIdx.x * step; first < rows.count; first += gridDim.x * step) {
+      if (kAlongMemory && skips > 0) {
         --skips;
-        others.add_streamed(lane < step && first + lane < rows.count, first + lane, first);
+        others.add_streamed(lane < step && first + lane < rows.count, first + lane);
         continue;
       }
-    }
-    agent.solve(first);
-    others.add_careful(agent.needs_care(), agent.row(), first);
-    if constexpr (kMayStream) {
+      agent.solve(first);
+      others.add_careful(agent.needs_care(), agent.row(), agent.care_reason());
       const unsigned streams = __ballot_sync(kWarp, agent.needs_stream());
       if (2 * __popc(streams) >= rows.shape.rows_per_warp) skips = kSkippedTasks;
-      others.add_streamed(agent.needs_stream(), agent.row(), first);
+      others.add_streamed(agent.needs_stream(), agent.row());
     }
+    others.finish(agent.samples_offset());
+  } else {
+    const std::size_t lists =
+        rows.shape.warps * rows.shape.warp_bytes(sizeof(ArithmeticOf<Storage>), kEdges);
+    CarefulRows<Storage> others(
+        rows, scratch,
+        reinterpret_cast<std::int64_t*>(shared + lists) + threadIdx.x / kLanes * kListRoom);
+    for (std::int64_t first = blockIdx.x * step; first < rows.count; first += gridDim.x * step) {
+      agent.solve(first);
+      others.add(agent.needs_care(), agent.row());
+    }
+    others.finish();
   }
-  others.finish();
 }
 
 }  // namespace tautline::detail

@@ -22,23 +22,23 @@ __global__ void __launch_bounds__(kLongThreads)
   AgentLongRow<Storage, kEdges>(call, index).search();
 }
 
-/// Block (b, t) fills tile t of rows b, b + gridDim.x and so on. Rows that need care are
+/// Block (t, b) fills tile t of rows b, b + gridDim.y and so on. Rows that need care are
 /// solved by single threads of the blocks of tile 0.
 template <class Storage>
 __global__ void __launch_bounds__(kFillThreads)
     kernel_long_fill(const __grid_constant__ LongRows<Storage> call) {
   __shared__ std::int32_t last_starts[kFillThreads / kLanes];
-  for (std::int64_t row = blockIdx.x; row < call.rows.count; row += gridDim.x) {
+  for (std::int64_t row = blockIdx.y; row < call.rows.count; row += gridDim.y) {
     const LongRowKind kind = call.kinds[row];
-    AgentFill<Storage> agent(call, row, static_cast<std::int32_t>(blockIdx.y), last_starts);
+    AgentFill<Storage> agent(call, row, static_cast<std::int32_t>(blockIdx.x), last_starts);
     if (kind == LongRowKind::nan) {
       agent.fill_nan();
     } else if (kind == LongRowKind::searched) {
       agent.fill();
-    } else if (blockIdx.y == 0 && threadIdx.x == 0 && blockIdx.x < call.careful_slots) {
+    } else if (blockIdx.x == 0 && threadIdx.x == 0 && blockIdx.y < call.careful_slots) {
       const std::int32_t n = call.rows.shape.n;
       const CarefulScratch scratch(
-          call.careful_block + static_cast<std::size_t>(blockIdx.x) * CarefulScratch::bytes(n), n,
+          call.careful_block + static_cast<std::size_t>(blockIdx.y) * CarefulScratch::bytes(n), n,
           0, 1);
       AgentCarefulRow<Storage>(call.rows, scratch, row).solve();
     }

@@ -11,7 +11,7 @@ namespace tautline::detail {
 
 inline constexpr int kLanes = 32;
 
-/// Rows that a warp keeps to solve with care later; as many to stream.
+/// Rows that a warp keeps in shared memory to solve with care later.
 inline constexpr int kListRoom = 2 * kLanes;
 /// Tasks whose rows are streamed at once where all of the one before had to be.
 inline constexpr int kSkippedTasks = 15;
@@ -36,10 +36,15 @@ struct ForwardShape {
     return kLanes * (static_cast<std::size_t>(depth()) * item * (edges ? 2 : 1) +
                      static_cast<std::size_t>(words()) * sizeof(std::uint32_t));
   }
+  /// Whether rows may be streamed that are split, or not.
+  [[nodiscard]] static constexpr bool may_stream(bool split, bool edges) noexcept {
+    return split && !edges;
+  }
+  /// Where none is streamed, each warp has a list of rows in shared memory.
   [[nodiscard]] constexpr std::size_t block_bytes(std::size_t item, bool edges) const noexcept {
+    const bool has_list = !may_stream(lanes_per_row > 1, edges);
     return static_cast<std::size_t>(warps) *
-           (warp_bytes(item, edges) +
-            (lanes_per_row > 1 ? 2 : 1) * kListRoom * sizeof(std::int32_t));
+           (warp_bytes(item, edges) + (has_list ? kListRoom * sizeof(std::int64_t) : 0));
   }
 };
 
@@ -56,11 +61,24 @@ struct ForwardShape {
 /// Rows that need care have so much scratch, or a slot a warp where that is more.
 inline constexpr std::size_t kMostCarefulScratch = std::size_t{64} << 20;
 /// A row is one lane's where its samples, and its lams, have no more bytes than this.
-[[nodiscard]] constexpr std::size_t most_whole_row_bytes(bool along_memory) noexcept {
-  return along_memory ? 1024 : 512;
-}
+inline constexpr std::size_t kMostWholeRowBytes = 1024;
 /// The longest row that a warp holds.
 inline constexpr std::int32_t kLongestWarpRow = 8192;
+
+/// A row that is searched in pieces has a lane for each chunk of 2^log samples, whoever
+/// searches: where pieces begin is a matter of the row alone.
+[[nodiscard]] constexpr int split_log_chunk(std::int32_t n) noexcept {
+  return n <= kLanes * 128 ? 7 : 8;
+}
+
+/// Whether a row with such a piece is searched whole: most lanes would wait for one. That is
+/// a matter of the row too.
+[[nodiscard]] constexpr bool is_lopsided(std::int32_t piece, std::int32_t n) noexcept {
+  return piece == n || piece > std::max(n / 2, 2 << split_log_chunk(n));
+}
+
+/// Shared memory that CUDA keeps of each block.
+inline constexpr std::size_t kBlockReserve = std::size_t{1} << 10;
 
 /// `block_bytes` of shared memory is what a block can have. Where not even one warp fits,
 /// the shape has no warps.
@@ -72,10 +90,10 @@ inline constexpr std::int32_t kLongestWarpRow = 8192;
   shape.n = n;
   int wanted = most_forward_warps(false, rows_along_memory);
   const std::size_t row_bytes = static_cast<std::size_t>(n) * item * (edges ? 2 : 1);
-  if (row_bytes <= most_whole_row_bytes(rows_along_memory)) {
+  if (row_bytes <= kMostWholeRowBytes) {
     shape.chunk = (n + kTile - 1) / kTile * kTile;
   } else {
-    shape.log_chunk = n <= kLanes * 128 ? 7 : 8;
+    shape.log_chunk = split_log_chunk(n);
     shape.chunk = 1 << shape.log_chunk;
     shape.lanes_per_row = (n + shape.chunk - 1) / shape.chunk;
     shape.rows_per_warp = kLanes / shape.lanes_per_row;
@@ -83,8 +101,14 @@ inline constexpr std::int32_t kLongestWarpRow = 8192;
     wanted = std::clamp(8 / shape.rows_per_warp, 1, most_forward_warps(true, rows_along_memory));
   }
   shape.warps = 1;
-  const auto fitting = static_cast<int>(block_bytes / shape.block_bytes(item, edges));
-  shape.warps = std::min(wanted, fitting);
+  const std::size_t warp_bytes = shape.block_bytes(item, edges);
+  shape.warps = std::min(wanted, static_cast<int>(block_bytes / warp_bytes));
+  // A multiprocessor has as much memory as a block can have. Warps with whole rows need no
+  // others: where more of them fit on their own, each is a block.
+  const auto resident = [&](std::size_t warps) {
+    return block_bytes / (warps * warp_bytes + kBlockReserve) * warps;
+  };
+  if (shape.lanes_per_row == 1 && shape.warps == 2 && resident(1) > resident(2)) shape.warps = 1;
   return shape;
 }
 

@@ -24,7 +24,8 @@ struct ForwardRows {
   std::int64_t x_chunks_apart;
   std::int64_t y_chunks_apart;
   bool sharp;
-  bool may_stream;  // there are rows for many lanes of a warp, and x is not needed for y
+  bool can_stream;  // y is not needed for x, nor x for y
+  bool may_stream;  // and there are rows for many lanes of a warp
   DType lam_dtype;
   double lam_number;
   PlacedRows<const void* const> lam;  // offsets only

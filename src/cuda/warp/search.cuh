@@ -28,8 +28,8 @@ struct DeviceArithmetic<float> {
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(length));
     return share;
   }
-  static __device__ float multiply_add(float a, float b, float c) noexcept {
-    return __fmaf_rn(a, b, c);
+  static __device__ float quotient(float total, float u, float share) noexcept {
+    return __fmaf_rn(u, share, total * share);
   }
   /// In machine instructions: bounds move by additions and multiplications under a
   /// predicate, as selects go through a pipe of half the width. `zero` and `one` are not
@@ -90,16 +90,15 @@ struct DeviceArithmetic<double> {
     share = __fma_rn(__fma_rn(-length, share, 1.0), share, share);
     return __fma_rn(__fma_rn(-length, share, 1.0), share, share);
   }
-  static __device__ double multiply_add(double a, double b, double c) noexcept {
-    return __fma_rn(a, b, c);
+  static __device__ double quotient(double total, double u, double share) noexcept {
+    return __fma_rn(u, share, total * share);
   }
   template <bool kMayHaveCrossed>
   __device__ void tighten(Bounds<double>& b, double total, double behind, double floor_u,
                           double ceiling_u) const noexcept {
     const double share = reciprocal(behind);
-    const double mean = total * share;
-    const double floor = multiply_add(floor_u, share, mean);
-    const double ceiling = multiply_add(ceiling_u, share, mean);
+    const double floor = quotient(total, floor_u, share);
+    const double ceiling = quotient(total, ceiling_u, share);
     const bool open = !kMayHaveCrossed || b.low <= b.high;
     const bool raises = open && floor >= b.low;
     const bool lowers = open && ceiling <= b.high;

@@ -51,7 +51,8 @@ class Row1d {
 template <class T>
 struct Found {
   explicit Found(std::size_t n) : codes(n, Code::continues), values(n) {}
-  void put(std::int32_t first, bool down, T value) {
+  void put(std::int32_t first, bool is_real, bool down, T value) {
+    if (!is_real) return;
     codes[static_cast<std::size_t>(first)] = first == 0 ? Code::plain
                                              : down     ? Code::down
                                                         : Code::up;

@@ -1,0 +1,73 @@
+// Rows that need care: why, and the scratch of one that a lane solves.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/tuning/tuning_forward.h"
+
+namespace tautline::detail {
+
+/// Why a row needs care.
+enum class CareReason : std::uint8_t {
+  unsearchable,   // a lam that no search takes, or a sample
+  whole_failed,   // its search read too much again; in pieces it may not
+  pieces_failed,  // the other way round, unless the piece was the row
+  both_failed,
+};
+
+/// Every `step`-th element of an array.
+template <class T>
+struct Strided {
+  T* data;
+  int step;
+  [[nodiscard]] __device__ T& operator[](std::int32_t i) const noexcept {
+    return data[static_cast<std::int64_t>(i) * step];
+  }
+};
+
+/// Scratch of one lane: n + 1 sums and the points of two chains.
+struct CarefulScratch {
+  Strided<double> sums;
+  Strided<std::int32_t> lower;
+  Strided<std::int32_t> upper;
+
+  [[nodiscard]] static constexpr std::size_t bytes(std::int32_t n) noexcept {
+    return (static_cast<std::size_t>(n) + 1) * sizeof(double) +
+           2 * static_cast<std::size_t>(n) * sizeof(std::int32_t);
+  }
+  /// Lane `lane` of `lanes` that share a block of `lanes` times those bytes.
+  __device__ CarefulScratch(std::byte* block, std::int32_t n, int lane, int lanes) noexcept
+      : sums{reinterpret_cast<double*>(block) + lane, lanes},
+        lower{reinterpret_cast<std::int32_t*>(block + sizeof(double) *
+                                                          (static_cast<std::size_t>(n) + 1) *
+                                                          static_cast<std::size_t>(lanes)) +
+                  lane,
+              lanes},
+        upper{lower.data + static_cast<std::int64_t>(n) * lanes, lanes} {}
+};
+
+/// Scratch of a row that a warp solves: a value for each sample of its lanes.
+struct HardScratch {
+  /// Samples of a lane's stretch: a power of two, so that places are found by shifts, and at
+  /// least a word of codes.
+  [[nodiscard]] static constexpr int log_stretch(std::int32_t n) noexcept {
+    int log = 4;
+    while (n > kLanes << log) ++log;
+    return log;
+  }
+  [[nodiscard]] static constexpr std::int32_t lanes(std::int32_t n) noexcept {
+    return ((n - 1) >> log_stretch(n)) + 1;
+  }
+  [[nodiscard]] static constexpr std::size_t bytes(std::int32_t n) noexcept {
+    return static_cast<std::size_t>(lanes(n) << log_stretch(n)) * sizeof(double);
+  }
+};
+
+/// What a lane has for either kind of row.
+[[nodiscard]] constexpr std::size_t careful_slot_bytes(std::int32_t n) noexcept {
+  return (std::max(CarefulScratch::bytes(n), HardScratch::bytes(n)) + 7) / 8 * 8;
+}
+
+}  // namespace tautline::detail
