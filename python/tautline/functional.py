@@ -40,7 +40,7 @@ import torch
 from torch import Tensor
 
 from tautline import _autograd, _extension, _fake, _vmap  # noqa: F401  # register with the ops
-from tautline._shapes import arithmetic_dtype
+from tautline._shapes import INVALID_ARGUMENT, arithmetic_dtype
 
 __all__ = [
     "Config",
@@ -58,8 +58,6 @@ Solver = Literal["direct"]
 
 _FLOAT_DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 _PLAIN_TENSORS = (Tensor, torch.nn.Parameter)
-# What src/torch/tensors.h puts before the errors of arguments.
-_INVALID_ARGUMENT = "tautline: invalid argument: "
 
 
 class Segments(NamedTuple):
@@ -472,7 +470,7 @@ def _raise_at_first(name: str, allowed: str, values: Tensor, is_bad: Tensor) -> 
 
 def _raise_by_kind(error: RuntimeError) -> NoReturn:
     """Raise ValueError for what the core says of an argument, all else as it is."""
-    _, found, text = str(error).partition(_INVALID_ARGUMENT)
+    _, found, text = str(error).partition(INVALID_ARGUMENT)
     if found:
         raise ValueError(text.partition("\n")[0]) from None
     raise error

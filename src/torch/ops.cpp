@@ -1,6 +1,6 @@
 // The op library: schemas, and one kernel for both devices. Fake kernels, autograd
-// and batching are registered from Python. `dim` counts from the front where
-// autograd or vmap call an op again (everywhere but in prox_tv1d and the readings).
+// and batching are registered from Python. `dim` counts from the front, and tensors
+// that are cut into rows have at least one dimension.
 #include <torch/csrc/stable/library.h>
 
 #include "tv1d.h"
