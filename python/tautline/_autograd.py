@@ -370,6 +370,8 @@ class _PushForward(torch.autograd.Function):
         n: int,
         dtype: torch.dtype,
     ) -> Tensor:
+        if tangent_lam is not None:  # a number on the CPU may stand beside an x on CUDA
+            tangent_lam = tangent_lam.to(partition.device)
         return _extension.jvp(  # type: ignore[no-any-return]
             partition, None, None, None, tangent_x, tangent_lam, None, dim, sharpen, n, dtype
         )
@@ -394,11 +396,12 @@ class _PushForward(torch.autograd.Function):
 
 
 class _Tangents(NamedTuple):
-    """Shapes and dtypes of directions, which their gradients have too."""
+    """Shapes, dtypes and devices of directions, which their gradients have too."""
 
     x_dtype: torch.dtype | None
     lam_shape: torch.Size | None
     lam_dtype: torch.dtype | None
+    lam_device: torch.device | None
 
     @classmethod
     def of(cls, tangent_x: Tensor | None, tangent_lam: Tensor | None) -> _Tangents:
@@ -406,6 +409,7 @@ class _Tangents(NamedTuple):
             None if tangent_x is None else tangent_x.dtype,
             None if tangent_lam is None else tangent_lam.shape,
             None if tangent_lam is None else tangent_lam.dtype,
+            None if tangent_lam is None else tangent_lam.device,
         )
 
 
@@ -431,6 +435,7 @@ def _adjoint_of_push_forward(
     if wants_lam:
         assert tangents.lam_shape is not None and tangents.lam_dtype is not None
         grad_lam = sum_to(grad_lam, tangents.lam_shape, tangents.lam_dtype)
+        grad_lam = grad_lam.to(tangents.lam_device)
     return grad_x.to(tangents.x_dtype) if wants_x else None, grad_lam if wants_lam else None
 
 
