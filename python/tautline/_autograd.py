@@ -18,7 +18,7 @@ from segment means (`push_forward` without lam), which autograd then follows.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor
@@ -439,15 +439,30 @@ def _adjoint_of_push_forward(
     return grad_x.to(tangents.x_dtype) if wants_x else None, grad_lam if wants_lam else None
 
 
-def solve_by_function(*arguments: Any) -> tuple[Tensor, Tensor]:
-    """Solve through the functions' door.
+def solve(
+    x: Tensor,
+    lam: Tensor | float,
+    weight: Tensor | None,
+    dim: int,
+    sharpen: bool,
+    keep_partition: bool,
+) -> tuple[Tensor, Tensor]:
+    """Solve through the door that gives all derivatives which can be asked for here."""
+    if takes_functions_door():
+        return _by_function(Solve, x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
+    op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
+    return op(x, lam, weight, dim, sharpen, keep_partition)  # type: ignore[no-any-return]
+
+
+def _by_function(function: type[torch.autograd.Function], *arguments: Any) -> Any:
+    """Call through the functions' door.
 
     The compiler would follow the function's forward and lose its jvp: a transform inside
     torch.compile runs as it is, and is an error where it must not (fullgraph=True).
     """
     if torch.compiler.is_compiling():
         torch._dynamo.graph_break("tautline: torch.func and forward AD cannot be compiled")
-    return Solve.apply(*arguments)  # type: ignore[no-any-return]
+    return function.apply(*arguments)
 
 
 def _save_solve(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -493,9 +508,43 @@ def _backward_of_jvp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return (*[None] * 4, *gradients, *[None] * 5)
 
 
-def _has_no_gradient(name: str) -> Any:
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        raise NotImplementedError(f"{name}: has no gradient; give it tensors that are detached")
+class _Reading(torch.autograd.Function):
+    """The functions' door to an op without derivatives: a tangent of 0 would be wrong."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(op: Any, *arguments: Any) -> Tensor:
+        return op(*arguments)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.op = inputs[0]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> NoReturn:
+        _refuse_derivative(ctx.op)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> NoReturn:
+        _refuse_derivative(ctx.op)
+
+
+def read(op: Any, *arguments: Any) -> Tensor:
+    """Call an op without derivatives, through the door that says so where one is asked for."""
+    if takes_functions_door():
+        return _by_function(_Reading, op, *arguments)  # type: ignore[no-any-return]
+    return op(*arguments)  # type: ignore[no-any-return]
+
+
+def _refuse_derivative(op: Any) -> NoReturn:
+    name = op._schema.name.split("::")[1]
+    raise NotImplementedError(f"{name}: has no gradient; give it tensors that are detached")
+
+
+def _has_no_gradient(op: Any) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> NoReturn:
+        _refuse_derivative(op)
 
     return backward
 
@@ -507,4 +556,4 @@ torch.library.register_autograd(
 )
 torch.library.register_autograd(_extension.jvp, _backward_of_jvp, setup_context=_save_jvp)
 for _op in (_extension.certify, _extension.certify_number, _extension.find_lam_max):
-    torch.library.register_autograd(_op, _has_no_gradient(_op._schema.name.split("::")[1]))
+    torch.library.register_autograd(_op, _has_no_gradient(_op))

@@ -159,13 +159,10 @@ def _call_solver(
     sharpen: bool,
     always_keeps_partition: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Solve through the door that gives all derivatives which can be asked for here."""
-    op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
+    """Solve, with the partition where somebody needs it."""
     keeps = always_keeps_partition or _needs_gradient(x, lam, weight)
     try:
-        if _autograd.takes_functions_door():
-            return _autograd.solve_by_function(x, lam, weight, dim, sharpen)
-        return op(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
+        return _autograd.solve(x, lam, weight, dim, sharpen, keeps)
     except RuntimeError as error:
         _raise_by_kind(error)
 
@@ -204,7 +201,7 @@ def certificate1d(
     -------
     torch.Tensor
         One number a row: x's shape without dim, float64 if x is, else float32. NaN
-        where x or y is not finite. It has no gradient.
+        where x or y is not finite. It has no gradient: to ask for one is an error.
 
     Examples
     --------
@@ -221,7 +218,7 @@ def certificate1d(
     op = _extension.certify if isinstance(lam, Tensor) else _extension.certify_number
     rows, solution = _as_rows(x), y if x.ndim else y.unsqueeze(0)
     try:
-        return op(rows, solution, lam, weight, along).squeeze(along)  # type: ignore[no-any-return]
+        return _autograd.read(op, rows, solution, lam, weight, along).squeeze(along)
     except RuntimeError as error:
         _raise_by_kind(error)
 
@@ -241,7 +238,8 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     -------
     torch.Tensor
         One number a row: x's shape without dim, float64 if x is, else float32. NaN for
-        a row that has a non-finite sample or none at all. It has no gradient.
+        a row that has a non-finite sample or none at all. It has no gradient: to ask for
+        one is an error.
 
     Examples
     --------
@@ -251,7 +249,8 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     """
     along = _read_problem(x, weight, dim)
     try:
-        return _extension.find_lam_max(_as_rows(x), weight, along).squeeze(along)  # type: ignore[no-any-return]
+        found = _autograd.read(_extension.find_lam_max, _as_rows(x), weight, along)
+        return found.squeeze(along)
     except RuntimeError as error:
         _raise_by_kind(error)
 

@@ -301,11 +301,56 @@ def test_missing_samples_have_no_gradient(make, order):
         assert (grads[0][:, 3] == 0).all()
 
 
-def test_readings_have_no_gradient_and_say_so(make):
-    x = make(3, 8, requires_grad=True)
-    for reading in (tautline.lam_max(x), tautline.certificate1d(x, x, 0.3)):
-        with pytest.raises(NotImplementedError, match="has no gradient"):
-            reading.sum().backward()
+READINGS = {
+    "lam_max": tautline.lam_max,
+    "lam_max of weight": lambda x: tautline.lam_max(x.detach(), weight=x.exp()),
+    "certificate1d": lambda x: tautline.certificate1d(x, x, 0.3),
+    "certificate1d of lam": lambda x: tautline.certificate1d(
+        x.detach(), x.detach(), x[:, :1].exp()
+    ),
+}
+
+
+def loss_of(reading):
+    return lambda x: reading(x).sum()
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_have_no_gradient_and_say_so(make, name):
+    x, reading = make(3, 8), READINGS[name]
+    tangent = torch.ones_like(x)
+
+    def backward():
+        reading(x.clone().requires_grad_()).sum().backward()
+
+    def by_level():
+        with forward_ad.dual_level():
+            reading(forward_ad.make_dual(x, tangent))
+
+    func = torch.func
+    for ask in (
+        backward,
+        by_level,
+        lambda: func.jvp(reading, (x,), (tangent,)),
+        lambda: func.grad(loss_of(reading))(x),
+        lambda: func.hessian(loss_of(reading))(x),
+        lambda: torch.vmap(func.grad(loss_of(reading)))(x[None]),
+    ):
+        with pytest.raises(NotImplementedError, match=f"^{name.split()[0]}: has no gradient"):
+            ask()
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_stand_beside_derivatives_of_others(make, name):
+    x, reading = make(3, 8), READINGS[name]
+
+    def loss(y):
+        return (reading(x) * y.square().sum(-1)).sum()
+
+    expected = 2 * x * reading(x)[:, None]
+    torch.testing.assert_close(torch.func.grad(loss)(x), expected)
+    _, tangent = torch.func.jvp(loss, (x,), (torch.ones_like(x),))
+    torch.testing.assert_close(tangent, expected.sum())
 
 
 def test_total_variation_is_differentiable(make):
