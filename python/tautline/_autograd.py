@@ -29,6 +29,8 @@ from tautline._shapes import arithmetic_dtype, size_along, sum_to
 
 try:
     _are_transforms_active = torch._C._are_functorch_transforms_active
+    _get_transforms = torch._C._functorch.get_interpreter_stack
+    _FUNCTIONALIZE = torch._C._functorch.TransformType.Functionalize
 except AttributeError as error:  # not of torch's public API
     raise ImportError(
         f"this tautline does not know torch {torch.__version__}; a newer one may"
@@ -37,7 +39,21 @@ except AttributeError as error:  # not of torch's public API
 
 def takes_functions_door() -> bool:
     """Tell whether only the functions' door gives all derivatives here."""
-    return _are_transforms_active() or forward_ad._current_level >= 0
+    if not _are_transforms_active():
+        return forward_ad._current_level >= 0
+    return torch.compiler.is_compiling() or not _is_functionalized_alone()
+
+
+def _is_functionalized_alone() -> bool:
+    """Tell whether functionalize is the only transform: it knows ops, but no functions."""
+    transforms = {transform.key() for transform in _get_transforms() or ()}
+    if _FUNCTIONALIZE not in transforms:
+        return False
+    if len(transforms) > 1 or forward_ad._current_level >= 0:
+        raise NotImplementedError(
+            "tautline: torch.func.functionalize cannot be mixed with other transforms"
+        )
+    return True
 
 
 class Solved(NamedTuple):
@@ -450,8 +466,10 @@ def solve(
     """Solve through the door that gives all derivatives which can be asked for here."""
     if takes_functions_door():
         return _by_function(Solve, x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
+    # Functionalize hides from us whether a gradient will be asked for.
+    keeps = keep_partition or _are_transforms_active()
     op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
-    return op(x, lam, weight, dim, sharpen, keep_partition)  # type: ignore[no-any-return]
+    return op(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
 
 
 def _by_function(function: type[torch.autograd.Function], *arguments: Any) -> Any:

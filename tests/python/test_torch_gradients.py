@@ -146,6 +146,35 @@ def test_vmap_of_tensors_without_dimensions(make):
     assert torch.equal(grads, torch.ones_like(x))
 
 
+def test_functionalize_alone_gives_the_same(make, make_positive):
+    x, lam = make(3, 8, requires_grad=True), make_positive(3, 1, requires_grad=True)
+
+    def solve(x, lam):
+        shifted = x.clone().add_(1)
+        return tautline.prox_tv1d(shifted, lam) + tautline.lam_max(shifted.detach())[:, None]
+
+    y = torch.func.functionalize(solve)(x, lam)
+    assert torch.equal(y, solve(x, lam))
+    expected = torch.autograd.grad(solve(x, lam).square().sum(), (x, lam))
+    torch.testing.assert_close(torch.autograd.grad(y.square().sum(), (x, lam)), expected)
+
+
+def test_functionalize_among_other_transforms_is_refused(make):
+    x, functionalize = make(3, 8), torch.func.functionalize
+
+    def loss(x):
+        return tautline.prox_tv1d(x, 0.3).square().sum()
+
+    for transformed in (
+        functionalize(torch.func.grad(loss)),
+        torch.func.grad(functionalize(loss)),
+        lambda x: torch.func.jvp(functionalize(loss), (x,), (x,)),
+        torch.vmap(functionalize(loss)),
+    ):
+        with pytest.raises(NotImplementedError, match="functionalize cannot be mixed with other"):
+            transformed(x)
+
+
 def test_readings_can_be_vmapped(make, make_positive):
     x, lam = make(4, 6), make_positive(4)
     y = torch.vmap(tautline.prox_tv1d)(x, lam)
