@@ -46,7 +46,7 @@ def takes_functions_door() -> bool:
 
 def _is_functionalized_alone() -> bool:
     """Tell whether functionalize is the only transform: it knows ops, but no functions."""
-    transforms = {transform.key() for transform in _get_transforms() or ()}
+    transforms = {transform.key() for transform in _get_transforms()}
     if _FUNCTIONALIZE not in transforms:
         return False
     if len(transforms) > 1 or forward_ad._current_level >= 0:
@@ -150,15 +150,17 @@ class _WeightedMaps:
         residual = torch.where(is_known, x, 0) - torch.where(is_known, y, 0)
         self._residual = self._flip(residual)
         self._mean_weight = torch.where(self._has_samples, total, 1)
+        # Exactly 1 where a sample is its own segment: what comes through lam 0 keeps its bits.
+        self._share = self._weight / self._mean_weight
 
     def pull_back(self, grad_y: Tensor, lam_size: int) -> tuple[Tensor, Tensor, Tensor]:
         """Take the gradient of y to those of x, lam and weight, in x's shape."""
         grad_y = self._computed(grad_y)
-        flipped = self._flip(grad_y)
-        means = self._divide(self._means(flipped))
-        grad_x = self._weight * means
+        means = torch.where(self._has_samples, self._means(self._flip(grad_y)), 0)
+        grad_x = self._share * means
         if self._sharpen:
             grad_x = grad_x + torch.where(self._is_present, 2 * grad_y, 0)
+        means = self._divide(means)
         _, grad_lam = pull_back(self._segments, means, lam_size, False, True)
         return grad_x.to(self._dtype), grad_lam, means * self._residual
 
@@ -170,14 +172,16 @@ class _WeightedMaps:
     ) -> Tensor:
         """Take directions of x, lam and weight to the direction of y; None is 0."""
         total = torch.zeros_like(self._weight)
-        if tangent_x is not None:
-            tangent_x = self._computed(tangent_x)
-            total = total + self._means(torch.where(self._is_present, self._weight * tangent_x, 0))
         if tangent_lam is not None:
             total = total + push_forward(self._segments, None, self._computed(tangent_lam))
         if tangent_weight is not None:
             total = total + self._means(self._computed(tangent_weight) * self._residual)
-        tangent_y = self._flip(self._divide(total))
+        smoothed = self._divide(total)
+        if tangent_x is not None:
+            tangent_x = self._computed(tangent_x)
+            shares = torch.where(self._is_present, self._share * tangent_x, 0)
+            smoothed = smoothed + self._means(shares)
+        tangent_y = self._flip(smoothed)
         if self._sharpen and tangent_x is not None:
             tangent_y = tangent_y + torch.where(self._is_present, 2 * tangent_x, 0)
         return tangent_y.to(self._dtype)

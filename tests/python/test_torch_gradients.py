@@ -241,6 +241,42 @@ def test_lam_zero_hands_the_gradient_through_bit_for_bit(make):
         assert torch.equal(grad_x, grad_y)
 
 
+def all_first_derivatives_of_x(solve, x, direction):
+    """By the core in one pass, by autograd for a second derivative, and forward."""
+    for create_graph in (False, True):
+        x = x.clone().requires_grad_()
+        (grad_x,) = torch.autograd.grad(solve(x), x, direction, create_graph=create_graph)
+        yield grad_x.detach()
+    yield torch.func.vjp(solve, x.detach())[1](direction)[0]
+    yield torch.func.jvp(solve, (x.detach(),), (direction,))[1]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_lam_zero_with_weights_hands_derivatives_through_bit_for_bit(
+    make, make_positive, dtype, mode
+):
+    x, direction = make(4, 40, dtype=dtype), make(4, 40, dtype=dtype)
+    zeros = torch.zeros(4, 1, device=x.device)
+    some = torch.tensor([0, 0.3, 0, 0.5], device=x.device)[:, None]
+    for weight in (make_positive(40, dtype=torch.float32), make_positive(4, 40)):
+        for lam in (0.0, zeros, zeros.expand(4, 39)):
+
+            def solve(x, lam=lam, weight=weight):
+                return tautline.prox_tv1d(x, lam, weight=weight, mode=mode)
+
+            for derivative in all_first_derivatives_of_x(solve, x, direction):
+                assert torch.equal(derivative, direction)
+        for lam in (some, some.expand(4, 39)):
+
+            def solve(x, lam=lam, weight=weight):
+                return tautline.prox_tv1d(x, lam, weight=weight, mode=mode)
+
+            for derivative in all_first_derivatives_of_x(solve, x, direction):
+                assert torch.equal(derivative[::2], direction[::2])
+                assert not torch.equal(derivative[1::2], direction[1::2])
+
+
 def test_gradient_of_lam_zero_is_the_sign_of_the_jump(device):
     x = torch.tensor([0.0, 2.0, 2.0, 1.0], device=device)
     lam = torch.zeros(3, device=device, requires_grad=True)
@@ -403,4 +439,14 @@ def test_a_row_without_samples_has_no_weight_gradient_in_any_order() -> None:
     for create_graph in (False, True):
         y = tautline.prox_tv1d(x, 0.1, weight=weight)
         (gradient,) = torch.autograd.grad(y[0].sum(), weight, create_graph=create_graph)
+        assert gradient[1].tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_row_without_samples_hands_no_nan_to_x(mode) -> None:
+    x = torch.rand(2, 4, dtype=torch.float64, requires_grad=True)
+    weight = torch.tensor([[1.0] * 4, [0.0] * 4], dtype=torch.float64)
+    for create_graph in (False, True):
+        y = tautline.prox_tv1d(x, 0.1, weight=weight, mode=mode)
+        (gradient,) = torch.autograd.grad(y.square().sum(), x, create_graph=create_graph)
         assert gradient[1].tolist() == [0, 0, 0, 0]
