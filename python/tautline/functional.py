@@ -315,6 +315,12 @@ def segments1d(
     """
     along = _read_problem(x, weight, dim)
     lam = _read_lam(x, lam)
+    for name, value in (("x", x), ("lam", lam), ("weight", weight)):
+        if hasattr(value, "full_tensor"):
+            raise TypeError(
+                f"{name}: must be a plain tensor in segments1d, got {type(value).__name__}; "
+                "give its to_local() or full_tensor()"
+            )
     rows = _as_rows(x)
     y, partition = _call_solver(rows, lam, weight, along, False, always_keeps_partition=True)
     n = rows.shape[along]
@@ -428,9 +434,19 @@ def _read_tensor(name: str, value: Tensor) -> None:
         raise TypeError(
             f"{name}: dtype must be float16, bfloat16, float32 or float64, got {value.dtype}"
         )
-    if type(value) not in _PLAIN_TENSORS and "torch.distributed.tensor" in sys.modules:
-        # Teaches DTensor about the ops when the first may come: its module is slow to load.
+    if type(value) not in _PLAIN_TENSORS:
+        _teach_dtensor()
+
+
+def _teach_dtensor() -> None:
+    """Teach DTensor about the ops when the first may come: its module is slow to load."""
+    if "torch.distributed.tensor" in sys.modules:
         import_module("tautline._sharding")
+
+
+# While a graph is traced it runs, and is no part of the graph. (What the decorator
+# torch.compiler.assume_constant_result does, after loading all of the compiler.)
+_teach_dtensor._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _read_integer(dim: int) -> int:
