@@ -142,8 +142,8 @@ def prox_tv1d(
     """
     along = _read_problem(x, weight, dim)
     lam = _read_lam(x, lam)
-    sharpen = _read_mode(mode)
-    if solver != "direct":
+    sharpen = read_mode(mode)
+    if not isinstance(solver, str) or solver != "direct":
         raise ValueError(f"solver: must be 'direct' in this version, got {solver!r}")
     if check:
         _check_values(lam, weight)
@@ -214,7 +214,7 @@ def certificate1d(
     """
     along = _read_problem(x, weight, dim)
     lam = _read_lam(x, lam)
-    _read_tensor("y", y)
+    read_tensor("y", y)
     op = _extension.certify if isinstance(lam, Tensor) else _extension.certify_number
     rows, solution = _as_rows(x), y if x.ndim else y.unsqueeze(0)
     try:
@@ -381,9 +381,9 @@ def show_config() -> Config:
 
 def _read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
     """Check types; give ``dim`` counted from the front. Sizes and values are the core's."""
-    _read_tensor("x", x)
+    read_tensor("x", x)
     if weight is not None:
-        _read_tensor("weight", weight)
+        read_tensor("weight", weight)
         _require_beside(x, "weight", weight)
     dims = x.ndim or 1
     if type(dim) is not int:
@@ -396,7 +396,7 @@ def _read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
 def _read_lam(x: Tensor, lam: Tensor | float) -> Tensor | float:
     """Give a tensor as it is, and a number of any type as one that the op takes by value."""
     if isinstance(lam, Tensor):
-        _read_tensor("lam", lam)
+        read_tensor("lam", lam)
         _require_beside(x, "lam", lam)
         return lam
     if isinstance(lam, float | torch.SymFloat | torch.SymInt):
@@ -427,9 +427,14 @@ def _require_beside(x: Tensor, name: str, value: Tensor) -> None:
         raise ValueError(f"{name}: must be on x's device {x.device}, got {value.device}")
 
 
-def _read_tensor(name: str, value: Tensor) -> None:
+def read_tensor(name: str, value: Tensor) -> None:
+    """Check that an argument is a tensor of a type that the ops know."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name}: must be a tensor, got {type(value).__name__}")
+    if value.is_nested:
+        raise TypeError(f"{name}: must be a dense tensor, got a nested one")
+    if value.layout != torch.strided:
+        raise TypeError(f"{name}: must be a dense tensor, got layout {value.layout}")
     if value.dtype not in _FLOAT_DTYPES:
         raise TypeError(
             f"{name}: dtype must be float16, bfloat16, float32 or float64, got {value.dtype}"
@@ -456,12 +461,11 @@ def _read_integer(dim: int) -> int:
         raise TypeError(f"dim: must be an integer, got {dim!r}") from None
 
 
-def _read_mode(mode: str) -> bool:
-    if mode == "smooth":
-        return False
-    if mode == "sharp":
-        return True
-    raise ValueError(f"mode: must be 'smooth' or 'sharp', got {mode!r}")
+def read_mode(mode: str) -> bool:
+    """Tell whether ``mode`` asks for sharpening."""
+    if not isinstance(mode, str) or mode not in ("smooth", "sharp"):
+        raise ValueError(f"mode: must be 'smooth' or 'sharp', got {mode!r}")
+    return mode == "sharp"
 
 
 def _check_values(lam: Tensor | float, weight: Tensor | None) -> None:

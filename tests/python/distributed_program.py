@@ -120,6 +120,23 @@ def check_compiled_dtensor():
     torch.testing.assert_close(layer.raw_lam.grad.full_tensor(), alone.raw_lam.grad)
 
 
+def check_sharded_parameters():
+    """A layer made without data, sharded and filled, is the layer made as it is."""
+    from torch.distributed.fsdp import fully_shard
+
+    lam = [0.1, 0.2, 0.3]
+    expected = TVLayer(3, direction="1d", lam=lam)
+    with torch.device("meta"):
+        layer = TVLayer(3, direction="1d", lam=lam)
+    fully_shard(layer)
+    layer.to_empty(device="cpu")
+    layer.reset_parameters()
+    assert torch.equal(layer.raw_lam.full_tensor(), expected.raw_lam)
+    assert repr(layer).endswith("lam=[...])")
+    x = torch.randn(2, 3, 12, generator=torch.Generator().manual_seed(2))
+    assert torch.equal(layer(x), expected(x))
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
@@ -127,6 +144,7 @@ if __name__ == "__main__":
         "ddp": check_ddp,
         "dtensor": check_dtensor,
         "compiled_dtensor": check_compiled_dtensor,
+        "sharded_parameters": check_sharded_parameters,
     }
     checks[sys.argv[1]]()
     dist.barrier()  # neither leaves while the other still talks to it
