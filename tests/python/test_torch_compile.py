@@ -189,6 +189,25 @@ def test_numbers_as_lam_are_compiled(make):
         assert torch.equal(compiled(x, lam), tautline.prox_tv1d(x, lam))
 
 
+def test_a_lam_that_changes_is_compiled_once_as_a_tensor_and_anew_as_a_number(make):
+    from torch._dynamo.testing import CompileCounterWithBackend
+
+    x = make(3, 20)
+
+    def count_graphs(lams):
+        torch._dynamo.reset()
+        counter = CompileCounterWithBackend("aot_eager")
+        compiled = torch.compile(tautline.prox_tv1d, fullgraph=True, backend=counter)
+        for lam in lams:
+            assert torch.equal(compiled(x, lam), tautline.prox_tv1d(x, lam))
+        return counter.frame_count
+
+    values = [0.1, 0.2, 0.3, 0.4]
+    assert count_graphs(torch.tensor(value) for value in values) == 1
+    # What the documentation warns of: where this is no longer so, it can say so.
+    assert count_graphs(values) >= len(values)
+
+
 def test_readings_are_compiled(make):
     def read(x, y):
         return tautline.certificate1d(x, y, 0.3), tautline.lam_max(x), tautline.tv(x)
