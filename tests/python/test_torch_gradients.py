@@ -3,10 +3,12 @@
 import pytest
 import torch
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch_support import DTYPES, assert_close
 
 import tautline
 import tautline.numpy as tn
+from tautline import _extension
 
 MODES = ["smooth", "sharp"]
 
@@ -313,20 +315,41 @@ def test_with_weights_x_y_and_weight_are_saved_too(make, make_positive):
     assert saved_bytes(lambda: tautline.prox_tv1d(x, 0.3, weight=weight)) == expected
 
 
-def test_nothing_is_saved_where_nothing_needs_a_gradient(make, make_positive):
-    x, lam = make(64, 160), make_positive(1)
-    assert saved_bytes(lambda: tautline.prox_tv1d(x, lam)) == 0
-    x.requires_grad_()
-    with torch.no_grad():
-        assert saved_bytes(lambda: tautline.prox_tv1d(x, lam)) == 0
-        assert not tautline.prox_tv1d(x, lam).requires_grad
-    with torch.inference_mode():
-        assert not tautline.prox_tv1d(x, lam).requires_grad
+class Partitions(TorchDispatchMode):
+    """Counts the bytes of the partitions that the ops make, saved or not."""
+
+    def __init__(self):
+        super().__init__()
+        self.bytes = 0
+
+    def __torch_dispatch__(self, op, types, arguments=(), options=None):
+        result = op(*arguments, **options or {})
+        if op in (_extension.solve, _extension.solve_number):
+            self.bytes += result[1].numel()
+        return result
+
+
+def bytes_of_partitions(*arguments, **options):
+    with Partitions() as partitions:
+        tautline.prox_tv1d(*arguments, **options)
+    return partitions.bytes
+
+
+def test_no_partition_is_made_where_nothing_needs_a_gradient(make, make_positive):
+    x, lam, weight = make(64, 160), make_positive(1), make_positive(160)
+    assert bytes_of_partitions(x, 0.3) == 0
+    assert bytes_of_partitions(x, lam) == 0
+    assert bytes_of_partitions(x, lam, weight=weight) == 0
+    for argument in (x, lam, weight):
+        argument.requires_grad_()
+        assert bytes_of_partitions(x, lam, weight=weight) == x.numel() * 2 // 8
+        for without_gradients in (torch.no_grad(), torch.inference_mode()):
+            with without_gradients:
+                assert bytes_of_partitions(x, lam, weight=weight) == 0
+        argument.requires_grad_(False)
 
 
 def test_gradients_nobody_needs_are_not_computed(make, make_positive, monkeypatch):
-    from tautline import _extension
-
     asked = []
     op = _extension.backward
 
