@@ -370,7 +370,7 @@ def show_config() -> Config:
     return Config(
         version=_numpy.version,
         compiler=_numpy.compiler,
-        cuda=_numpy.cuda,
+        cuda=_extension.has_cuda(),
         cpu_target=_numpy.cpu_target,
         cpu_targets=_numpy.cpu_targets,
         threads=torch.get_num_threads(),

@@ -65,6 +65,11 @@ def test_readings_pass_opcheck(make, make_positive):
     assert_opcheck(_extension.find_lam_max, (x, weight, 1))
 
 
+def test_question_for_cuda_passes_opcheck():
+    assert_opcheck(_extension.has_cuda, ())
+    assert _extension.has_cuda() is tautline.show_config()["cuda"]
+
+
 def test_every_op_of_the_library_is_checked_here():
     ops = {name for name in torch._C._dispatch_get_all_op_names() if name.startswith("tautline::")}
     assert ops == {
@@ -75,6 +80,7 @@ def test_every_op_of_the_library_is_checked_here():
         "tautline::certificate1d",
         "tautline::certificate1d.number",
         "tautline::lam_max",
+        "tautline::has_cuda",
     }
 
 
