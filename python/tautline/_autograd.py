@@ -18,7 +18,7 @@ from segment means (`push_forward` without lam), which autograd then follows.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor
@@ -29,6 +29,8 @@ from tautline._shapes import arithmetic_dtype, size_along, sum_to
 
 try:
     _are_transforms_active = torch._C._are_functorch_transforms_active
+    _get_transforms = torch._C._functorch.get_interpreter_stack
+    _FUNCTIONALIZE = torch._C._functorch.TransformType.Functionalize
 except AttributeError as error:  # not of torch's public API
     raise ImportError(
         f"this tautline does not know torch {torch.__version__}; a newer one may"
@@ -37,7 +39,21 @@ except AttributeError as error:  # not of torch's public API
 
 def takes_functions_door() -> bool:
     """Tell whether only the functions' door gives all derivatives here."""
-    return _are_transforms_active() or forward_ad._current_level >= 0
+    if not _are_transforms_active():
+        return forward_ad._current_level >= 0
+    return torch.compiler.is_compiling() or not _is_functionalized_alone()
+
+
+def _is_functionalized_alone() -> bool:
+    """Tell whether functionalize is the only transform: it knows ops, but no functions."""
+    transforms = {transform.key() for transform in _get_transforms()}
+    if _FUNCTIONALIZE not in transforms:
+        return False
+    if len(transforms) > 1 or forward_ad._current_level >= 0:
+        raise NotImplementedError(
+            "tautline: torch.func.functionalize cannot be mixed with other transforms"
+        )
+    return True
 
 
 class Solved(NamedTuple):
@@ -134,15 +150,17 @@ class _WeightedMaps:
         residual = torch.where(is_known, x, 0) - torch.where(is_known, y, 0)
         self._residual = self._flip(residual)
         self._mean_weight = torch.where(self._has_samples, total, 1)
+        # Exactly 1 where a sample is its own segment: what comes through lam 0 keeps its bits.
+        self._share = self._weight / self._mean_weight
 
     def pull_back(self, grad_y: Tensor, lam_size: int) -> tuple[Tensor, Tensor, Tensor]:
         """Take the gradient of y to those of x, lam and weight, in x's shape."""
         grad_y = self._computed(grad_y)
-        flipped = self._flip(grad_y)
-        means = self._divide(self._means(flipped))
-        grad_x = self._weight * means
+        means = torch.where(self._has_samples, self._means(self._flip(grad_y)), 0)
+        grad_x = self._share * means
         if self._sharpen:
             grad_x = grad_x + torch.where(self._is_present, 2 * grad_y, 0)
+        means = self._divide(means)
         _, grad_lam = pull_back(self._segments, means, lam_size, False, True)
         return grad_x.to(self._dtype), grad_lam, means * self._residual
 
@@ -154,14 +172,16 @@ class _WeightedMaps:
     ) -> Tensor:
         """Take directions of x, lam and weight to the direction of y; None is 0."""
         total = torch.zeros_like(self._weight)
-        if tangent_x is not None:
-            tangent_x = self._computed(tangent_x)
-            total = total + self._means(torch.where(self._is_present, self._weight * tangent_x, 0))
         if tangent_lam is not None:
             total = total + push_forward(self._segments, None, self._computed(tangent_lam))
         if tangent_weight is not None:
             total = total + self._means(self._computed(tangent_weight) * self._residual)
-        tangent_y = self._flip(self._divide(total))
+        smoothed = self._divide(total)
+        if tangent_x is not None:
+            tangent_x = self._computed(tangent_x)
+            shares = torch.where(self._is_present, self._share * tangent_x, 0)
+            smoothed = smoothed + self._means(shares)
+        tangent_y = self._flip(smoothed)
         if self._sharpen and tangent_x is not None:
             tangent_y = tangent_y + torch.where(self._is_present, 2 * tangent_x, 0)
         return tangent_y.to(self._dtype)
@@ -370,6 +390,8 @@ class _PushForward(torch.autograd.Function):
         n: int,
         dtype: torch.dtype,
     ) -> Tensor:
+        if tangent_lam is not None:  # a number on the CPU may stand beside an x on CUDA
+            tangent_lam = tangent_lam.to(partition.device)
         return _extension.jvp(  # type: ignore[no-any-return]
             partition, None, None, None, tangent_x, tangent_lam, None, dim, sharpen, n, dtype
         )
@@ -394,11 +416,12 @@ class _PushForward(torch.autograd.Function):
 
 
 class _Tangents(NamedTuple):
-    """Shapes and dtypes of directions, which their gradients have too."""
+    """Shapes, dtypes and devices of directions, which their gradients have too."""
 
     x_dtype: torch.dtype | None
     lam_shape: torch.Size | None
     lam_dtype: torch.dtype | None
+    lam_device: torch.device | None
 
     @classmethod
     def of(cls, tangent_x: Tensor | None, tangent_lam: Tensor | None) -> _Tangents:
@@ -406,6 +429,7 @@ class _Tangents(NamedTuple):
             None if tangent_x is None else tangent_x.dtype,
             None if tangent_lam is None else tangent_lam.shape,
             None if tangent_lam is None else tangent_lam.dtype,
+            None if tangent_lam is None else tangent_lam.device,
         )
 
 
@@ -431,18 +455,36 @@ def _adjoint_of_push_forward(
     if wants_lam:
         assert tangents.lam_shape is not None and tangents.lam_dtype is not None
         grad_lam = sum_to(grad_lam, tangents.lam_shape, tangents.lam_dtype)
+        grad_lam = grad_lam.to(tangents.lam_device)
     return grad_x.to(tangents.x_dtype) if wants_x else None, grad_lam if wants_lam else None
 
 
-def solve_by_function(*arguments: Any) -> tuple[Tensor, Tensor]:
-    """Solve through the functions' door.
+def solve(
+    x: Tensor,
+    lam: Tensor | float,
+    weight: Tensor | None,
+    dim: int,
+    sharpen: bool,
+    keep_partition: bool,
+) -> tuple[Tensor, Tensor]:
+    """Solve through the door that gives all derivatives which can be asked for here."""
+    if takes_functions_door():
+        return _by_function(Solve, x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
+    # Functionalize hides from us whether a gradient will be asked for.
+    keeps = keep_partition or _are_transforms_active()
+    op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
+    return op(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
+
+
+def _by_function(function: type[torch.autograd.Function], *arguments: Any) -> Any:
+    """Call through the functions' door.
 
     The compiler would follow the function's forward and lose its jvp: a transform inside
     torch.compile runs as it is, and is an error where it must not (fullgraph=True).
     """
     if torch.compiler.is_compiling():
         torch._dynamo.graph_break("tautline: torch.func and forward AD cannot be compiled")
-    return Solve.apply(*arguments)  # type: ignore[no-any-return]
+    return function.apply(*arguments)
 
 
 def _save_solve(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -488,9 +530,43 @@ def _backward_of_jvp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return (*[None] * 4, *gradients, *[None] * 5)
 
 
-def _has_no_gradient(name: str) -> Any:
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        raise NotImplementedError(f"{name}: has no gradient; give it tensors that are detached")
+class _Reading(torch.autograd.Function):
+    """The functions' door to an op without derivatives: a tangent of 0 would be wrong."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(op: Any, *arguments: Any) -> Tensor:
+        return op(*arguments)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.op = inputs[0]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> NoReturn:
+        _refuse_derivative(ctx.op)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> NoReturn:
+        _refuse_derivative(ctx.op)
+
+
+def read(op: Any, *arguments: Any) -> Tensor:
+    """Call an op without derivatives, through the door that says so where one is asked for."""
+    if takes_functions_door():
+        return _by_function(_Reading, op, *arguments)  # type: ignore[no-any-return]
+    return op(*arguments)  # type: ignore[no-any-return]
+
+
+def _refuse_derivative(op: Any) -> NoReturn:
+    name = op._schema.name.split("::")[1]
+    raise NotImplementedError(f"{name}: has no gradient; give it tensors that are detached")
+
+
+def _has_no_gradient(op: Any) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> NoReturn:
+        _refuse_derivative(op)
 
     return backward
 
@@ -502,4 +578,4 @@ torch.library.register_autograd(
 )
 torch.library.register_autograd(_extension.jvp, _backward_of_jvp, setup_context=_save_jvp)
 for _op in (_extension.certify, _extension.certify_number, _extension.find_lam_max):
-    torch.library.register_autograd(_op, _has_no_gradient(_op._schema.name.split("::")[1]))
+    torch.library.register_autograd(_op, _has_no_gradient(_op))

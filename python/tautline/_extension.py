@@ -24,7 +24,7 @@ _OLDEST_TORCH = (2, 11)
 _LIBRARY = "_C_stable.so"
 
 
-def _find_library() -> Path | None:
+def find_library() -> Path | None:
     """Look in all folders of the package: an editable install has more than one."""
     candidates = (Path(folder) / _LIBRARY for folder in tautline.__path__)
     return next(filter(Path.exists, candidates), None)
@@ -33,7 +33,7 @@ def _find_library() -> Path | None:
 def _load() -> None:
     if not torch.__version__ >= _OLDEST_TORCH:  # type: ignore[operator]  # it takes tuples
         raise ImportError(f"tautline needs torch 2.11 or newer, found torch {torch.__version__}")
-    library = _find_library()
+    library = find_library()
     if library is None:
         raise ImportError(
             "this tautline was built for NumPy alone; build it without TAUTLINE_TORCH=OFF, "
@@ -56,3 +56,4 @@ jvp = torch.ops.tautline.prox_tv1d_jvp.default
 certify = torch.ops.tautline.certificate1d.default
 certify_number = torch.ops.tautline.certificate1d.number
 find_lam_max = torch.ops.tautline.lam_max.default
+has_cuda = torch.ops.tautline.has_cuda.default

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tautline import _extension
-from tautline._shapes import arithmetic_dtype, with_size
+from tautline._shapes import arithmetic_dtype, require_dim, with_size
 
 _CODES_PER_WORD = 16
 _BYTES_PER_WORD = 4
@@ -23,6 +23,7 @@ def _solve(
     sharpen: bool,
     keep_partition: bool,
 ) -> tuple[Tensor, Tensor]:
+    require_dim("x", x.ndim, dim)
     n = x.shape[dim]
     words = (n + _CODES_PER_WORD - 1) // _CODES_PER_WORD
     kept = _BYTES_PER_WORD * words if keep_partition else 0
@@ -44,6 +45,8 @@ def _backward(
     wants_lam: bool,
     wants_weight: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    require_dim("grad_y", grad_y.ndim, dim)
+
     def nothing() -> Tensor:
         return grad_y.new_empty((0,))
 
@@ -70,6 +73,7 @@ def _jvp(
     n: int,
     dtype: torch.dtype,
 ) -> Tensor:
+    require_dim("partition", partition.ndim, dim)
     if tangent_x is not None:
         return torch.empty_like(tangent_x, dtype=dtype)
     batch = partition.shape[:-1]
@@ -81,6 +85,7 @@ def _certify(x: Tensor, y: Tensor, lam: Tensor | float, weight: Tensor | None, d
 
 
 def _find_lam_max(x: Tensor, weight: Tensor | None, dim: int) -> Tensor:
+    require_dim("x", x.ndim, dim)
     return x.new_empty(with_size(x.shape, dim, 1), dtype=arithmetic_dtype(x.dtype))
 
 

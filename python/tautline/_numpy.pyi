@@ -9,7 +9,6 @@ _Array = npt.NDArray[np.floating[Any]]
 
 version: str
 compiler: str
-cuda: bool
 cpu_target: str
 cpu_targets: tuple[str, ...]
 

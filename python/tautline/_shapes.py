@@ -1,4 +1,4 @@
-"""Shapes and dtypes of what belongs to a batch of rows."""
+"""Shapes and dtypes of what belongs to a batch of rows, and what the ops say of bad ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+# What src/torch/tensors.h puts before the errors of arguments.
+INVALID_ARGUMENT = "tautline: invalid argument: "
+
 
 def arithmetic_dtype(dtype: torch.dtype) -> torch.dtype:
     """Give the dtype that samples of ``dtype`` are computed in."""
     return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def require_dim(name: str, ndim: int, dim: int) -> None:
+    """Refuse what the ops refuse (src/torch/tensors.h), by the same words."""
+    if ndim == 0:
+        raise RuntimeError(f"{INVALID_ARGUMENT}{name}: must have at least one dimension")
+    if not 0 <= dim < ndim:
+        raise RuntimeError(
+            f"{INVALID_ARGUMENT}dim: must be from 0 to {ndim - 1} for this {name}, got {dim}"
+        )
 
 
 def with_size(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:

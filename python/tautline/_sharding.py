@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.tensor import Replicate, Shard
 from torch.distributed.tensor.experimental import register_sharding
 
 from tautline import _extension
-
-__all__ = ["DTensor"]
 
 _Placements = tuple[list[Any], list[Any]]
 
@@ -86,6 +84,37 @@ def _backward(
     ]
 
 
+def _jvp(
+    partition: Any,
+    x: Any,
+    y: Any,
+    weight: Any,
+    tangent_x: Any,
+    tangent_lam: Any,
+    tangent_weight: Any,
+    dim: int,
+    *options: Any,
+) -> list[_Placements]:
+    ndim = partition.ndim
+    return [
+        (
+            [_rows(at)],
+            [
+                _partition(at, dim),
+                _optional_rows(x, at),
+                _optional_rows(y, at),
+                _broadcast(weight, at, ndim),
+                _optional_rows(tangent_x, at),
+                _broadcast(tangent_lam, at, ndim),
+                _broadcast(tangent_weight, at, ndim),
+                None,
+                *[None for _ in options],
+            ],
+        )
+        for at in _batch_dims(ndim, dim)
+    ]
+
+
 def _certify(x: Any, y: Any, lam: Any, weight: Any, dim: int) -> list[_Placements]:
     return [
         (
@@ -112,6 +141,7 @@ def _lam_max(x: Any, weight: Any, dim: int) -> list[_Placements]:
 _RULES: tuple[tuple[list[Any], Callable[..., list[_Placements]]], ...] = (
     ([_extension.solve, _extension.solve_number], _solve),
     ([_extension.backward], _backward),
+    ([_extension.jvp], _jvp),
     ([_extension.certify, _extension.certify_number], _certify),
     ([_extension.find_lam_max], _lam_max),
 )

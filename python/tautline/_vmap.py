@@ -13,14 +13,18 @@ import torch
 from torch import Tensor
 
 from tautline import _extension
+from tautline._shapes import require_dim
 
 
 class _Batch:
-    """Puts the vmapped dimension of each argument in front."""
+    """Puts the vmapped dimension of each argument in front, and ``dim`` behind it."""
 
-    def __init__(self, size: int, ndim: int) -> None:
-        self._size = size
-        self._ndim = ndim
+    def __init__(self, info: Any, name: str, rows: Tensor, at: int | None, dim: int) -> None:
+        self._size = info.batch_size
+        self._ndim = rows.ndim - (at is not None)
+        # Here: with one more dimension in front the ops might know a dim that is none.
+        require_dim(name, self._ndim, dim)
+        self.dim = dim + 1
 
     def rows(self, tensor: Tensor | None, at: int | None) -> Tensor | None:
         """Give a tensor of x's shape."""
@@ -44,20 +48,16 @@ class _Batch:
         return tensor.expand(self._size, *tensor.shape)
 
 
-def _ndim(tensor: Tensor, at: int | None) -> int:
-    return tensor.ndim - (at is not None)
-
-
 def _solve_rule(op: Any) -> Any:
     def rule(
         info: Any, at: tuple[Any, ...], x: Tensor, lam: Any, weight: Any, dim: int, *options: Any
     ) -> Any:
-        batch = _Batch(info.batch_size, _ndim(x, at[0]))
+        batch = _Batch(info, "x", x, at[0], dim)
         y, partition = op(
             batch.rows(x, at[0]),
             batch.broadcast(lam, at[1]),
             batch.broadcast(weight, at[2]),
-            dim + 1,
+            batch.dim,
             *options,
         )
         return (y, partition), (0, 0)
@@ -76,7 +76,7 @@ def _backward_rule(
     dim: int,
     *options: Any,
 ) -> Any:
-    batch = _Batch(info.batch_size, _ndim(grad_y, at[0]))
+    batch = _Batch(info, "grad_y", grad_y, at[0], dim)
     wanted = options[-3:]
     gradients = _extension.backward(
         batch.rows(grad_y, at[0]),
@@ -84,7 +84,7 @@ def _backward_rule(
         batch.rows(x, at[2]),
         batch.rows(y, at[3]),
         batch.broadcast(weight, at[4]),
-        dim + 1,
+        batch.dim,
         *options,
     )
     return tuple(gradients), tuple(0 if want else None for want in wanted)
@@ -105,7 +105,7 @@ def _jvp_rule(
     n: int,
     dtype: torch.dtype,
 ) -> Any:
-    batch = _Batch(info.batch_size, _ndim(partition, at[0]))
+    batch = _Batch(info, "partition", partition, at[0], dim)
     tangent_y = _extension.jvp(
         batch.partition(partition, at[0]),
         batch.rows(x, at[1]),
@@ -114,7 +114,7 @@ def _jvp_rule(
         batch.rows(tangent_x, at[4]),
         batch.broadcast(tangent_lam, at[5]),
         batch.broadcast(tangent_weight, at[6]),
-        dim + 1,
+        batch.dim,
         sharpen,
         n,
         dtype,
@@ -126,13 +126,13 @@ def _certify_rule(op: Any) -> Any:
     def rule(
         info: Any, at: tuple[Any, ...], x: Tensor, y: Tensor, lam: Any, weight: Any, dim: int
     ) -> Any:
-        batch = _Batch(info.batch_size, _ndim(x, at[0]))
+        batch = _Batch(info, "x", x, at[0], dim)
         violation = op(
             batch.rows(x, at[0]),
             batch.rows(y, at[1]),
             batch.broadcast(lam, at[2]),
             batch.broadcast(weight, at[3]),
-            dim + 1,
+            batch.dim,
         )
         return violation, 0
 
@@ -142,8 +142,8 @@ def _certify_rule(op: Any) -> Any:
 def _lam_max_rule(
     info: Any, at: tuple[Any, ...], x: Tensor, weight: Tensor | None, dim: int
 ) -> Any:
-    batch = _Batch(info.batch_size, _ndim(x, at[0]))
-    found = _extension.find_lam_max(batch.rows(x, at[0]), batch.broadcast(weight, at[1]), dim + 1)
+    batch = _Batch(info, "x", x, at[0], dim)
+    found = _extension.find_lam_max(batch.rows(x, at[0]), batch.broadcast(weight, at[1]), batch.dim)
     return found, 0
 
 

@@ -40,7 +40,7 @@ import torch
 from torch import Tensor
 
 from tautline import _autograd, _extension, _fake, _vmap  # noqa: F401  # register with the ops
-from tautline._shapes import arithmetic_dtype
+from tautline._shapes import INVALID_ARGUMENT, arithmetic_dtype
 
 __all__ = [
     "Config",
@@ -58,8 +58,6 @@ Solver = Literal["direct"]
 
 _FLOAT_DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 _PLAIN_TENSORS = (Tensor, torch.nn.Parameter)
-# What src/torch/tensors.h puts before the errors of arguments.
-_INVALID_ARGUMENT = "tautline: invalid argument: "
 
 
 class Segments(NamedTuple):
@@ -144,8 +142,8 @@ def prox_tv1d(
     """
     along = _read_problem(x, weight, dim)
     lam = _read_lam(x, lam)
-    sharpen = _read_mode(mode)
-    if solver != "direct":
+    sharpen = read_mode(mode)
+    if not isinstance(solver, str) or solver != "direct":
         raise ValueError(f"solver: must be 'direct' in this version, got {solver!r}")
     if check:
         _check_values(lam, weight)
@@ -161,13 +159,10 @@ def _call_solver(
     sharpen: bool,
     always_keeps_partition: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Solve through the door that gives all derivatives which can be asked for here."""
-    op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
+    """Solve, with the partition where somebody needs it."""
     keeps = always_keeps_partition or _needs_gradient(x, lam, weight)
     try:
-        if _autograd.takes_functions_door():
-            return _autograd.solve_by_function(x, lam, weight, dim, sharpen)
-        return op(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
+        return _autograd.solve(x, lam, weight, dim, sharpen, keeps)
     except RuntimeError as error:
         _raise_by_kind(error)
 
@@ -206,7 +201,7 @@ def certificate1d(
     -------
     torch.Tensor
         One number a row: x's shape without dim, float64 if x is, else float32. NaN
-        where x or y is not finite. It has no gradient.
+        where x or y is not finite. It has no gradient: to ask for one is an error.
 
     Examples
     --------
@@ -219,11 +214,11 @@ def certificate1d(
     """
     along = _read_problem(x, weight, dim)
     lam = _read_lam(x, lam)
-    _read_tensor("y", y)
+    read_tensor("y", y)
     op = _extension.certify if isinstance(lam, Tensor) else _extension.certify_number
     rows, solution = _as_rows(x), y if x.ndim else y.unsqueeze(0)
     try:
-        return op(rows, solution, lam, weight, along).squeeze(along)  # type: ignore[no-any-return]
+        return _autograd.read(op, rows, solution, lam, weight, along).squeeze(along)
     except RuntimeError as error:
         _raise_by_kind(error)
 
@@ -243,7 +238,8 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     -------
     torch.Tensor
         One number a row: x's shape without dim, float64 if x is, else float32. NaN for
-        a row that has a non-finite sample or none at all. It has no gradient.
+        a row that has a non-finite sample or none at all. It has no gradient: to ask for
+        one is an error.
 
     Examples
     --------
@@ -253,7 +249,8 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     """
     along = _read_problem(x, weight, dim)
     try:
-        return _extension.find_lam_max(_as_rows(x), weight, along).squeeze(along)  # type: ignore[no-any-return]
+        found = _autograd.read(_extension.find_lam_max, _as_rows(x), weight, along)
+        return found.squeeze(along)
     except RuntimeError as error:
         _raise_by_kind(error)
 
@@ -318,6 +315,12 @@ def segments1d(
     """
     along = _read_problem(x, weight, dim)
     lam = _read_lam(x, lam)
+    for name, value in (("x", x), ("lam", lam), ("weight", weight)):
+        if hasattr(value, "full_tensor"):
+            raise TypeError(
+                f"{name}: must be a plain tensor in segments1d, got {type(value).__name__}; "
+                "give its to_local() or full_tensor()"
+            )
     rows = _as_rows(x)
     y, partition = _call_solver(rows, lam, weight, along, False, always_keeps_partition=True)
     n = rows.shape[along]
@@ -367,7 +370,7 @@ def show_config() -> Config:
     return Config(
         version=_numpy.version,
         compiler=_numpy.compiler,
-        cuda=_numpy.cuda,
+        cuda=_extension.has_cuda(),
         cpu_target=_numpy.cpu_target,
         cpu_targets=_numpy.cpu_targets,
         threads=torch.get_num_threads(),
@@ -378,9 +381,9 @@ def show_config() -> Config:
 
 def _read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
     """Check types; give ``dim`` counted from the front. Sizes and values are the core's."""
-    _read_tensor("x", x)
+    read_tensor("x", x)
     if weight is not None:
-        _read_tensor("weight", weight)
+        read_tensor("weight", weight)
         _require_beside(x, "weight", weight)
     dims = x.ndim or 1
     if type(dim) is not int:
@@ -393,7 +396,7 @@ def _read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
 def _read_lam(x: Tensor, lam: Tensor | float) -> Tensor | float:
     """Give a tensor as it is, and a number of any type as one that the op takes by value."""
     if isinstance(lam, Tensor):
-        _read_tensor("lam", lam)
+        read_tensor("lam", lam)
         _require_beside(x, "lam", lam)
         return lam
     if isinstance(lam, float | torch.SymFloat | torch.SymInt):
@@ -424,16 +427,31 @@ def _require_beside(x: Tensor, name: str, value: Tensor) -> None:
         raise ValueError(f"{name}: must be on x's device {x.device}, got {value.device}")
 
 
-def _read_tensor(name: str, value: Tensor) -> None:
+def read_tensor(name: str, value: Tensor) -> None:
+    """Check that an argument is a tensor of a type that the ops know."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name}: must be a tensor, got {type(value).__name__}")
+    if value.is_nested:
+        raise TypeError(f"{name}: must be a dense tensor, got a nested one")
+    if value.layout != torch.strided:
+        raise TypeError(f"{name}: must be a dense tensor, got layout {value.layout}")
     if value.dtype not in _FLOAT_DTYPES:
         raise TypeError(
             f"{name}: dtype must be float16, bfloat16, float32 or float64, got {value.dtype}"
         )
-    if type(value) not in _PLAIN_TENSORS and "torch.distributed.tensor" in sys.modules:
-        # Teaches DTensor about the ops when the first may come: its module is slow to load.
+    if type(value) not in _PLAIN_TENSORS:
+        _teach_dtensor()
+
+
+def _teach_dtensor() -> None:
+    """Teach DTensor about the ops when the first may come: its module is slow to load."""
+    if "torch.distributed.tensor" in sys.modules:
         import_module("tautline._sharding")
+
+
+# While a graph is traced it runs, and is no part of the graph. (What the decorator
+# torch.compiler.assume_constant_result does, after loading all of the compiler.)
+_teach_dtensor._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _read_integer(dim: int) -> int:
@@ -443,12 +461,11 @@ def _read_integer(dim: int) -> int:
         raise TypeError(f"dim: must be an integer, got {dim!r}") from None
 
 
-def _read_mode(mode: str) -> bool:
-    if mode == "smooth":
-        return False
-    if mode == "sharp":
-        return True
-    raise ValueError(f"mode: must be 'smooth' or 'sharp', got {mode!r}")
+def read_mode(mode: str) -> bool:
+    """Tell whether ``mode`` asks for sharpening."""
+    if not isinstance(mode, str) or mode not in ("smooth", "sharp"):
+        raise ValueError(f"mode: must be 'smooth' or 'sharp', got {mode!r}")
+    return mode == "sharp"
 
 
 def _check_values(lam: Tensor | float, weight: Tensor | None) -> None:
@@ -472,7 +489,7 @@ def _raise_at_first(name: str, allowed: str, values: Tensor, is_bad: Tensor) -> 
 
 def _raise_by_kind(error: RuntimeError) -> NoReturn:
     """Raise ValueError for what the core says of an argument, all else as it is."""
-    _, found, text = str(error).partition(_INVALID_ARGUMENT)
+    _, found, text = str(error).partition(INVALID_ARGUMENT)
     if found:
         raise ValueError(text.partition("\n")[0]) from None
     raise error

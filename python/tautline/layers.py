@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+import operator
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from tautline.functional import Mode, prox_tv1d
+from tautline.functional import Mode, prox_tv1d, read_mode, read_tensor
 
 __all__ = ["TVLayer"]
 
@@ -71,29 +75,34 @@ class TVLayer(nn.Module):
     ) -> None:
         """Make the layer; see the class."""
         super().__init__()
-        if not isinstance(channels, int) or channels < 1:
-            raise ValueError(f"channels: must be an integer >= 1, got {channels!r}")
-        if mode not in ("smooth", "sharp"):
-            raise ValueError(f"mode: must be 'smooth' or 'sharp', got {mode!r}")
+        read_mode(mode)
         if direction == "2d":
             raise NotImplementedError(
                 "direction: '2d' is not there yet; must be 'row', 'col' or '1d'"
             )
-        if direction not in _LAYOUTS:
+        if not isinstance(direction, str) or direction not in _LAYOUTS:
             raise ValueError(f"direction: must be 'row', 'col' or '1d', got {direction!r}")
-        self.channels = channels
+        self.channels = _read_channels(channels)
         self.mode = mode
         self.direction = direction
         self.learnable = learnable
         dtype = dtype or torch.get_default_dtype()
         if not dtype.is_floating_point:
             raise TypeError(f"dtype: must be a floating dtype, got {dtype}")
-        start = _read_start(lam, channels, learnable)
-        if learnable:  # the inverse fits where a small lambda itself would not
-            raw = _inverse_softplus(start).to(device=device, dtype=dtype)
-            self.raw_lam = nn.Parameter(raw)
+        self._start = _read_start(lam, self.channels, learnable, dtype)
+        values = torch.empty(self.channels, device=device, dtype=dtype)
+        if learnable:
+            self.raw_lam = nn.Parameter(values)
         else:
-            self.register_buffer("fixed_lam", start.to(device=device, dtype=dtype))
+            self.register_buffer("fixed_lam", values)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Put lambda where it started, for instance after `torch.nn.Module.to_empty`."""
+        values = self.raw_lam if self.learnable else self.fixed_lam
+        start = torch.tensor(self._start, dtype=torch.float64, device="cpu")
+        with torch.no_grad(), _mixing_with(values):
+            values.copy_(start)
 
     @property
     def lam(self) -> Tensor:
@@ -120,6 +129,7 @@ class TVLayer(nn.Module):
         torch.Tensor
             Of x's shape and dtype.
         """
+        read_tensor("x", x)
         layout = _LAYOUTS[self.direction]
         if x.ndim not in (layout.dims, layout.dims - 1):
             raise ValueError(
@@ -138,14 +148,18 @@ class TVLayer(nn.Module):
         return prox_tv1d(x, lam, dim=layout.dim, mode=self.mode)
 
     def extra_repr(self) -> str:
-        """Show the settings and the current lambdas."""
-        lam = [float(f"{value:.4g}") for value in self.lam.detach().flatten().tolist()]
-        shown = lam if len(lam) <= _MOST_SHOWN else [*lam[:_MOST_SHOWN], "..."]
-        values = ", ".join(str(value) for value in shown)
+        """Show the settings and the current lambdas, where they can be read here."""
         return (
             f"{self.channels}, mode={self.mode!r}, direction={self.direction!r}, "
-            f"learnable={self.learnable}, lam=[{values}]"
+            f"learnable={self.learnable}, lam=[{self._shown_lam()}]"
         )
+
+    def _shown_lam(self) -> str:
+        lam = self.lam.detach()
+        if lam.is_meta or type(lam) is not Tensor:  # no data, or spread over processes
+            return "..."
+        values = [f"{float(f'{value:.4g}')}" for value in lam[: _MOST_SHOWN + 1].tolist()]
+        return ", ".join([*values[:_MOST_SHOWN], *["..." for _ in values[_MOST_SHOWN:]]])
 
 
 _MOST_SHOWN = 4
@@ -168,30 +182,64 @@ _LAYOUTS = {
 }
 
 
-def _read_start(lam: float | Sequence[float] | Tensor, channels: int, learnable: bool) -> Tensor:
-    """Give one lambda a channel in float64, or say what is wrong with it."""
+def _read_channels(channels: int) -> int:
     try:
-        values = torch.as_tensor(lam, dtype=torch.float64).detach()
-    except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"lam: must be a number or one a channel, got {lam!r}") from None
-    if values.shape not in ((), (1,), (channels,)):
+        count = int(operator.index(channels))
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise ValueError(f"channels: must be an integer >= 1, got {channels!r}")
+    return count
+
+
+def _read_start(
+    lam: float | Sequence[float] | Tensor, channels: int, learnable: bool, dtype: torch.dtype
+) -> tuple[float, ...]:
+    """Give where the parameter or buffer of each channel starts, or say what is wrong with lam.
+
+    In plain numbers: tensors may have no data where the layer is made.
+    """
+    lams = _read_numbers(lam)
+    if len(lams) not in (1, channels):
         raise ValueError(
-            f"lam: must be a number or of shape ({channels},), got shape {tuple(values.shape)}"
+            f"lam: must be a number or of shape ({channels},), got shape ({len(lams)},)"
         )
-    allowed, is_bad = (
-        ("> 0 and finite", ~((values > 0) & values.isfinite()))
-        if learnable
-        else (
-            ">= 0 and not NaN",
-            ~(values >= 0),
-        )
-    )
-    if is_bad.any():
-        given = float(values.flatten()[is_bad.flatten()][0])
-        raise ValueError(f"lam: must be {allowed} with learnable={learnable}, got {given:g}")
-    return values.expand(channels).clone()
+    for value in lams:
+        if learnable and not 0 < value < math.inf:
+            raise ValueError(f"lam: must be > 0 and finite with learnable=True, got {value:g}")
+        if not value >= 0:
+            raise ValueError(f"lam: must be >= 0 and not NaN with learnable=False, got {value:g}")
+    # The inverse fits where a small lambda itself would not.
+    start = [_inverse_softplus(value) if learnable else value for value in lams]
+    for value, first in zip(lams, start, strict=True):
+        if torch.finfo(dtype).max < first < math.inf:
+            raise ValueError(f"lam: must fit in {dtype}, got {value:g}")
+    return tuple(start * channels if len(start) == 1 else start)
 
 
-def _inverse_softplus(lam: Tensor) -> Tensor:
+def _read_numbers(lam: float | Sequence[float] | Tensor) -> list[float]:
+    try:
+        given = lam.tolist() if hasattr(lam, "tolist") else lam  # a tensor or an array
+    except RuntimeError:
+        raise TypeError(f"lam: must have values, got {lam!r}") from None
+    values = given if isinstance(given, Sequence) else [given]
+    if not all(isinstance(value, numbers.Real) for value in values):
+        raise TypeError(f"lam: must be a number or one a channel, got {lam!r}")
+    try:
+        return [float(value) for value in values]
+    except OverflowError:
+        raise ValueError("lam: must fit in a float64, got a larger number") from None
+
+
+def _inverse_softplus(lam: float) -> float:
     """Give r with softplus(r) = lam, without cancellation for small or large lam."""
-    return lam + torch.log(-torch.expm1(-lam))
+    return lam + math.log(-math.expm1(-lam))
+
+
+def _mixing_with(values: Tensor) -> AbstractContextManager[None]:
+    """Let a plain tensor that all processes have stand beside values, which may be a DTensor."""
+    if not hasattr(values, "full_tensor"):
+        return nullcontext()
+    from torch.distributed.tensor.experimental import implicit_replication
+
+    return implicit_replication()

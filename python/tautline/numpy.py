@@ -89,7 +89,6 @@ class Config(TypedDict):
 
     version: str
     compiler: str
-    cuda: bool
     cpu_target: str
     cpu_targets: tuple[str, ...]
     threads: int
@@ -485,7 +484,7 @@ def tv(x: npt.ArrayLike, *, dim: int = -1) -> FloatArray:
 
 
 def show_config() -> Config:
-    """Tell what this build is: version, compiler, CUDA, instruction sets and threads.
+    """Tell what this build is: version, compiler, instruction sets and threads.
 
     ``cpu_targets`` are the instruction sets that can run here, fastest first,
     ``cpu_target`` is the one in use: the first, or what the environment variable
@@ -502,7 +501,6 @@ def show_config() -> Config:
     return Config(
         version=_numpy.version,
         compiler=_numpy.compiler,
-        cuda=_numpy.cuda,
         cpu_target=_numpy.cpu_target,
         cpu_targets=_numpy.cpu_targets,
         threads=_numpy.hardware_threads(),

@@ -10,7 +10,6 @@ NB_MODULE(_numpy, module) {
   const tautline::Capabilities capabilities = tautline::capabilities();
   module.attr("version") = capabilities.version;
   module.attr("compiler") = capabilities.compiler;
-  module.attr("cuda") = capabilities.cuda;
   module.attr("cpu_target") = capabilities.cpu_target;
   nanobind::list targets;
   for (const char* target : tautline::cpu_targets()) targets.append(target);

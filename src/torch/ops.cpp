@@ -1,8 +1,9 @@
 // The op library: schemas, and one kernel for both devices. Fake kernels, autograd
-// and batching are registered from Python. `dim` counts from the front where
-// autograd or vmap call an op again (everywhere but in prox_tv1d and the readings).
+// and batching are registered from Python. `dim` counts from the front, and tensors
+// that are cut into rows have at least one dimension.
 #include <torch/csrc/stable/library.h>
 
+#include "tautline/tautline.h"
 #include "tv1d.h"
 
 STABLE_TORCH_LIBRARY(tautline, library) {
@@ -24,9 +25,14 @@ STABLE_TORCH_LIBRARY(tautline, library) {
   library.def(
       "certificate1d.number(Tensor x, Tensor y, float lam, Tensor? weight, int dim) -> Tensor");
   library.def("lam_max(Tensor x, Tensor? weight, int dim) -> Tensor");
+  library.def("has_cuda() -> bool");
 }
 
 namespace {
+
+bool has_cuda() {
+  return tautline::capabilities().cuda;
+}
 
 void implement(torch::stable::detail::StableLibrary& library) {
   using namespace tautline::torch_ops;
@@ -40,6 +46,11 @@ void implement(torch::stable::detail::StableLibrary& library) {
 }
 
 }  // namespace
+
+// Without a tensor there is no device to choose a kernel by.
+STABLE_TORCH_LIBRARY_IMPL(tautline, CompositeExplicitAutograd, library) {
+  library.impl("has_cuda", TORCH_BOX(&has_cuda));
+}
 
 STABLE_TORCH_LIBRARY_IMPL(tautline, CPU, library) {
   implement(library);

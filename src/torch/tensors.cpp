@@ -98,27 +98,27 @@ std::span<std::uint32_t> output_words_of(const Tensor& partition) {
           static_cast<std::size_t>(partition.numel() / kWordBytes)};
 }
 
-std::int64_t dim_of(const Tensor& x, std::int64_t dim) {
-  const std::int64_t dims = std::max<std::int64_t>(x.dim(), 1);
-  if (dim < -dims || dim >= dims) {
-    raise_invalid("dim: must be from " + std::to_string(-dims) + " to " + std::to_string(dims - 1) +
-                  " for this x, got " + std::to_string(dim));
+void require_dim(const char* name, const Tensor& tensor, std::int64_t dim) {
+  const std::int64_t dims = tensor.dim();
+  if (dims == 0) raise_invalid(std::string(name) + ": must have at least one dimension");
+  if (dim < 0 || dim >= dims) {
+    raise_invalid("dim: must be from 0 to " + std::to_string(dims - 1) + " for this " + name +
+                  ", got " + std::to_string(dim));
   }
-  return dim < 0 ? dim + dims : dim;
 }
 
 std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size) {
   const auto sizes = x.sizes();
   std::vector<std::int64_t> shape(sizes.begin(), sizes.end());
-  if (!shape.empty()) shape[static_cast<std::size_t>(dim)] = size;
+  shape[static_cast<std::size_t>(dim)] = size;
   return shape;
 }
 
 Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept) {
   const auto sizes = x.sizes();
   std::vector<std::int64_t> shape(sizes.begin(), sizes.end());
-  const std::int64_t n = shape.empty() ? 1 : shape[static_cast<std::size_t>(dim)];
-  if (!shape.empty()) shape.erase(shape.begin() + dim);
+  const std::int64_t n = shape[static_cast<std::size_t>(dim)];
+  shape.erase(shape.begin() + dim);
   shape.push_back(is_kept ? kWordBytes * partition_words(n) : 0);
   return make_tensor(shape, ScalarType::Byte, x);
 }
@@ -154,14 +154,16 @@ Tensor make_nothing(const Tensor& like) {
   return make_tensor(kShape, like.scalar_type(), like);
 }
 
-void require_device_of(const Tensor& x, const char* name, const Tensor& tensor) {
-  if (same_device(x, tensor)) return;
-  raise_invalid(std::string(name) + ": must be on x's device " + device_text(x) + ", got " +
-                device_text(tensor));
+void require_device_of(const char* other_name, const Tensor& other, const char* name,
+                       const Tensor& tensor) {
+  if (same_device(other, tensor)) return;
+  raise_invalid(std::string(name) + ": must be on " + other_name + "'s device " +
+                device_text(other) + ", got " + device_text(tensor));
 }
 
-void require_device_of(const Tensor& x, const char* name, const std::optional<Tensor>& tensor) {
-  if (tensor) require_device_of(x, name, *tensor);
+void require_device_of(const char* other_name, const Tensor& other, const char* name,
+                       const std::optional<Tensor>& tensor) {
+  if (tensor) require_device_of(other_name, other, name, *tensor);
 }
 
 void raise_unless_ok(const Status& status) {

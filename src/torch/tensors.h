@@ -33,11 +33,12 @@ View output_view_of(const char* name, const Tensor& tensor);
 std::span<const std::uint32_t> words_of(const Tensor& partition);
 std::span<std::uint32_t> output_words_of(const Tensor& partition);
 
-/// Where a tensor with x's dimensions has its rows: dim counted from the front,
-/// and an error that names dim where x has no such dimension.
-std::int64_t dim_of(const Tensor& x, std::int64_t dim);
+/// An error unless `dim`, counted from the front, is a dimension of the tensor. The
+/// ops know neither negative dims nor tensors without dimensions: vmap puts a dimension
+/// in front of an op's tensors and counts on.
+void require_dim(const char* name, const Tensor& tensor, std::int64_t dim);
 
-/// x's shape with another size along dim; a shape without dimensions stays one.
+/// x's shape with another size along dim.
 std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size);
 
 /// A new tensor on the device of `like`, without gaps, last dimension fastest.
@@ -53,9 +54,11 @@ Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept);
 /// Where a result that nobody asked for would stand: torch wants a tensor there.
 Tensor make_nothing(const Tensor& like);
 
-/// An error unless a tensor is on the device of x.
-void require_device_of(const Tensor& x, const char* name, const Tensor& tensor);
-void require_device_of(const Tensor& x, const char* name, const std::optional<Tensor>& tensor);
+/// An error unless a tensor is on the device of another.
+void require_device_of(const char* other_name, const Tensor& other, const char* name,
+                       const Tensor& tensor);
+void require_device_of(const char* other_name, const Tensor& other, const char* name,
+                       const std::optional<Tensor>& tensor);
 
 /// Throws what Python sees as RuntimeError, with the status's own text. Behind
 /// kInvalidArgument stand the errors that tautline.functional makes ValueErrors.

@@ -18,7 +18,7 @@ Mode mode_of(bool sharpen) {
 /// beside an x on CUDA: it travels with the launch, without a copy of its own.
 Lam lam_of(const Tensor& x, const Tensor& lam) {
   if (x.is_cuda() && lam.is_cpu() && lam.dim() == 0) return value_at(view_of("lam", lam), 0);
-  require_device_of(x, "lam", lam);
+  require_device_of("x", x, "lam", lam);
   return view_of("lam", lam);
 }
 
@@ -27,10 +27,10 @@ ScalarType arithmetic_dtype(ScalarType dtype) {
 }
 
 std::tuple<Tensor, Tensor> solve(const Tensor& x, const Lam& lam,
-                                 const std::optional<Tensor>& weight, std::int64_t given_dim,
+                                 const std::optional<Tensor>& weight, std::int64_t dim,
                                  bool sharpen, bool keep_partition) {
-  require_device_of(x, "weight", weight);
-  const std::int64_t dim = dim_of(x, given_dim);
+  require_device_of("x", x, "weight", weight);
+  require_dim("x", x, dim);
   const Problem1d problem = {.x = view_of("x", x),
                              .lam = lam,
                              .weight = view_of("weight", weight),
@@ -56,10 +56,10 @@ Solved1d solved_of(const Tensor& partition, const std::optional<Tensor>& x,
 }
 
 Tensor certify(const Tensor& x, const Tensor& y, const Lam& lam,
-               const std::optional<Tensor>& weight, std::int64_t given_dim) {
-  require_device_of(x, "y", y);
-  require_device_of(x, "weight", weight);
-  const std::int64_t dim = dim_of(x, given_dim);
+               const std::optional<Tensor>& weight, std::int64_t dim) {
+  require_device_of("x", x, "y", y);
+  require_device_of("x", x, "weight", weight);
+  require_dim("x", x, dim);
   const Problem1d problem = {.x = view_of("x", x),
                              .lam = lam,
                              .weight = view_of("weight", weight),
@@ -88,11 +88,15 @@ std::tuple<Tensor, Tensor> solve1d_number(const Tensor& x, double lam,
 std::tuple<Tensor, Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partition,
                                               const std::optional<Tensor>& x,
                                               const std::optional<Tensor>& y,
-                                              const std::optional<Tensor>& weight,
-                                              std::int64_t given_dim, bool sharpen,
-                                              ScalarType x_dtype, std::int64_t lam_size,
-                                              bool wants_x, bool wants_lam, bool wants_weight) {
-  const std::int64_t dim = dim_of(grad_y, given_dim);
+                                              const std::optional<Tensor>& weight, std::int64_t dim,
+                                              bool sharpen, ScalarType x_dtype,
+                                              std::int64_t lam_size, bool wants_x, bool wants_lam,
+                                              bool wants_weight) {
+  require_dim("grad_y", grad_y, dim);
+  require_device_of("grad_y", grad_y, "partition", partition);
+  require_device_of("grad_y", grad_y, "x", x);
+  require_device_of("grad_y", grad_y, "y", y);
+  require_device_of("grad_y", grad_y, "weight", weight);
   const Solved1d solved = solved_of(partition, x, y, weight, dim, sharpen);
   const ScalarType arithmetic = arithmetic_dtype(x_dtype);
   Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
@@ -114,6 +118,13 @@ Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,
              const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_lam,
              const std::optional<Tensor>& tangent_weight, std::int64_t dim, bool sharpen,
              std::int64_t n, ScalarType dtype) {
+  require_dim("partition", partition, dim);  // as many dimensions as x: bytes stand for elements
+  require_device_of("partition", partition, "x", x);
+  require_device_of("partition", partition, "y", y);
+  require_device_of("partition", partition, "weight", weight);
+  require_device_of("partition", partition, "tangent_x", tangent_x);
+  require_device_of("partition", partition, "tangent_lam", tangent_lam);
+  require_device_of("partition", partition, "tangent_weight", tangent_weight);
   Tensor tangent_y = [&] {
     if (tangent_x) return make_like(*tangent_x, dtype);
     const auto batch = partition.sizes();
@@ -141,9 +152,9 @@ Tensor certify1d_number(const Tensor& x, const Tensor& y, double lam,
   return certify(x, y, lam, weight, dim);
 }
 
-Tensor find_lam_max(const Tensor& x, const std::optional<Tensor>& weight, std::int64_t given_dim) {
-  require_device_of(x, "weight", weight);
-  const std::int64_t dim = dim_of(x, given_dim);
+Tensor find_lam_max(const Tensor& x, const std::optional<Tensor>& weight, std::int64_t dim) {
+  require_device_of("x", x, "weight", weight);
+  require_dim("x", x, dim);
   const CallContext context(x, weight.has_value(), dim);
   Tensor out = make_tensor(shape_with_size(x, dim, 1), arithmetic_dtype(x.scalar_type()), x);
   raise_unless_ok(lam_max(view_of("x", x), output_view_of("out", out), view_of("weight", weight),

@@ -61,6 +61,26 @@ def check_dtensor():
         for one, other in zip(placed, plain, strict=True):
             torch.testing.assert_close(one.grad.full_tensor(), other.grad)
 
+    def second_derivatives(arguments, weight):
+        x, lam = arguments if len(arguments) == 2 else (*arguments, 0.3)
+        y = tautline.prox_tv1d(x.square(), lam, weight=weight)
+        first = torch.autograd.grad(y.sin().sum(), arguments, create_graph=True)
+        return torch.autograd.grad(sum(g.square().sum() for g in first), arguments)
+
+    def run_twice(*arguments, weight=None):
+        plain = [tensor.clone().requires_grad_() for tensor, _ in arguments]
+        placed = [distribute_tensor(t, mesh, [place]).requires_grad_() for t, place in arguments]
+        placed_weight = None if weight is None else distribute_tensor(weight, mesh, [Shard(0)])
+        expected = second_derivatives(plain, weight)
+        for one, other in zip(second_derivatives(placed, placed_weight), expected, strict=True):
+            assert other.abs().max() > 0
+            torch.testing.assert_close(one.full_tensor(), other)
+
+    run_twice((x, Shard(0)))
+    run_twice((x, Shard(0)), (lam, Replicate()))
+    run_twice((x, Shard(1)), (lam, Shard(0)))
+    run_twice((x, Shard(0)), (lam, Replicate()), weight=weight)
+
     run(Replicate(), dim=2, sharded=0)
     run(Shard(0), dim=2, sharded=1)
     run(Replicate(), dim=2, sharded=0, weight=weight)
@@ -72,11 +92,60 @@ def check_dtensor():
     rows = distribute_tensor(x, mesh, [Shard(0)])
     violation = tautline.certificate1d(rows, tautline.prox_tv1d(rows, 0.3), 0.3)
     assert violation.full_tensor().max() < 1e-12
+    try:
+        tautline.segments1d(rows, 0.3)
+    except TypeError as error:
+        assert str(error).startswith("x: must be a plain tensor in segments1d, got DTensor")
+    else:
+        raise AssertionError("segments1d took a DTensor")
+
+
+def check_compiled_dtensor():
+    """One graph holds forward and backward, from the first DTensor that ever comes."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_module, distribute_tensor
+
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    x = torch.randn(4, 3, 12, generator=torch.Generator().manual_seed(2))
+    alone = TVLayer(3, direction="1d", lam=0.3)
+    layer = distribute_module(TVLayer(3, direction="1d", lam=0.3), mesh)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    placed = distribute_tensor(x, mesh, [Shard(0)]).requires_grad_()
+    y = compiled(placed)
+    assert y.placements == (Shard(0),)
+    assert torch.equal(y.full_tensor(), alone(x))
+    y.square().sum().backward()
+    alone(x.requires_grad_()).square().sum().backward()
+    torch.testing.assert_close(placed.grad.full_tensor(), x.grad)
+    torch.testing.assert_close(layer.raw_lam.grad.full_tensor(), alone.raw_lam.grad)
+
+
+def check_sharded_parameters():
+    """A layer made without data, sharded and filled, is the layer made as it is."""
+    from torch.distributed.fsdp import fully_shard
+
+    lam = [0.1, 0.2, 0.3]
+    expected = TVLayer(3, direction="1d", lam=lam)
+    with torch.device("meta"):
+        layer = TVLayer(3, direction="1d", lam=lam)
+    fully_shard(layer)
+    layer.to_empty(device="cpu")
+    layer.reset_parameters()
+    assert torch.equal(layer.raw_lam.full_tensor(), expected.raw_lam)
+    assert repr(layer).endswith("lam=[...])")
+    x = torch.randn(2, 3, 12, generator=torch.Generator().manual_seed(2))
+    assert torch.equal(layer(x), expected(x))
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    {"ddp": check_ddp, "dtensor": check_dtensor}[sys.argv[1]]()
+    checks = {
+        "ddp": check_ddp,
+        "dtensor": check_dtensor,
+        "compiled_dtensor": check_compiled_dtensor,
+        "sharded_parameters": check_sharded_parameters,
+    }
+    checks[sys.argv[1]]()
     dist.barrier()  # neither leaves while the other still talks to it
     dist.destroy_process_group()

@@ -111,16 +111,19 @@ def test_dim_that_is_no_integer_raises(dim):
     assert_raises(TypeError, message, lambda: tautline.lam_max(X, dim=dim))
 
 
-@pytest.mark.parametrize("mode", ["sharpen", "", None, 1])
+@pytest.mark.parametrize(
+    "mode", ["sharpen", "", None, 1, ["smooth"], np.array(["a", "b"])], ids=str
+)
 def test_unknown_mode_raises(mode):
     message = f"mode: must be 'smooth' or 'sharp', got {mode!r}"
     assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, mode=mode))
     assert_raises(ValueError, message, lambda: TVLayer(1, direction="row", mode=mode))
 
 
-def test_unknown_solver_raises():
-    message = "solver: must be 'direct' in this version, got 'newton'"
-    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, solver="newton"))
+@pytest.mark.parametrize("solver", ["newton", None, ["direct"], np.array(["a", "b"])], ids=str)
+def test_unknown_solver_raises(solver):
+    message = f"solver: must be 'direct' in this version, got {solver!r}"
+    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, solver=solver))
 
 
 def test_y_of_another_shape_than_x_raises():
@@ -133,9 +136,41 @@ def test_more_than_eight_dimensions_raise():
     assert_raises(ValueError, message, lambda: tautline.prox_tv1d(torch.zeros((1,) * 9), 1.0))
 
 
-def test_sparse_tensors_are_not_taken():
-    with pytest.raises(NotImplementedError, match="Sparse"):
-        tautline.prox_tv1d(X.to_sparse(), 1.0)
+@pytest.mark.parametrize(
+    "make_bad, got",
+    [
+        (torch.Tensor.to_sparse, "layout torch.sparse_coo"),
+        (torch.Tensor.to_sparse_csr, "layout torch.sparse_csr"),
+        (torch.Tensor.to_mkldnn, "layout torch._mkldnn"),
+        (lambda x: torch.nested.nested_tensor(list(x)), "a nested one"),
+        (lambda x: torch.nested.nested_tensor(list(x), layout=torch.jagged), "a nested one"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of torch, that these are prototypes
+def test_tensors_that_are_not_dense_raise(make_bad, got):
+    bad = make_bad(torch.ones(3, 5))
+    calls = {
+        "x": lambda: tautline.prox_tv1d(bad, 1.0),
+        "lam": lambda: tautline.prox_tv1d(X, bad),
+        "weight": lambda: tautline.prox_tv1d(X, 1.0, weight=bad),
+        "y": lambda: tautline.certificate1d(X, bad, 1.0),
+    }
+    for name, call in calls.items():
+        assert_raises(TypeError, f"{name}: must be a dense tensor, got {got}", call)
+    layer = TVLayer(1, direction="1d")
+    assert_raises(TypeError, f"x: must be a dense tensor, got {got}", lambda: layer(bad))
+
+
+def test_quantized_tensors_raise_by_their_dtype():
+    bad = torch.quantize_per_tensor(X, 0.1, 0, torch.qint8)
+    message = "x: dtype must be float16, bfloat16, float32 or float64, got torch.qint8"
+    assert_raises(TypeError, message, lambda: tautline.prox_tv1d(bad, 1.0))
+
+
+@pytest.mark.parametrize("x", [[1.0, 2.0], np.zeros(3), None, 1.0], ids=lambda x: type(x).__name__)
+def test_layer_of_what_is_no_tensor_raises(x):
+    message = f"x: must be a tensor, got {type(x).__name__}"
+    assert_raises(TypeError, message, lambda: TVLayer(1, direction="1d")(x))
 
 
 def test_options_are_by_keyword_only():
@@ -145,15 +180,19 @@ def test_options_are_by_keyword_only():
         TVLayer(1, "smooth")
 
 
-@pytest.mark.parametrize("channels", [0, -1, 1.5, None])
+@pytest.mark.parametrize("channels", [0, -1, 1.5, None, "3", [3]])
 def test_layer_without_channels_raises(channels):
     message = f"channels: must be an integer >= 1, got {channels!r}"
     assert_raises(ValueError, message, lambda: TVLayer(channels, direction="row"))
 
 
-def test_unknown_direction_raises():
-    message = "direction: must be 'row', 'col' or '1d', got 'diagonal'"
-    assert_raises(ValueError, message, lambda: TVLayer(1, direction="diagonal"))
+@pytest.mark.parametrize("direction", ["diagonal", None, ["row"], {}, 1], ids=str)
+def test_unknown_direction_raises(direction):
+    message = f"direction: must be 'row', 'col' or '1d', got {direction!r}"
+    assert_raises(ValueError, message, lambda: TVLayer(1, direction=direction))
+
+
+def test_both_directions_at_once_are_not_there_yet():
     assert_raises(NotImplementedError, "direction: '2d' is not there yet", lambda: TVLayer(1))
 
 
@@ -174,8 +213,22 @@ def test_fixed_lambda_that_is_none_raises(lam, text):
 def test_layer_lambdas_of_another_number_or_type_raise():
     message = "lam: must be a number or of shape (3,), got shape (2,)"
     assert_raises(ValueError, message, lambda: TVLayer(3, direction="row", lam=[0.1, 0.2]))
-    message = "lam: must be a number or one a channel, got 'much'"
-    assert_raises(TypeError, message, lambda: TVLayer(3, direction="row", lam="much"))
+    for lam in ("much", None, 1j, [[0.1, 0.2, 0.3]], ["0.1", "0.2", "0.3"]):
+        message = f"lam: must be a number or one a channel, got {lam!r}"
+        assert_raises(TypeError, message, lambda lam=lam: TVLayer(3, direction="row", lam=lam))
+    without_values = torch.ones(3, device="meta")
+    message = "lam: must have values, got tensor(..., device='meta', size=(3,))"
+    assert_raises(TypeError, message, lambda: TVLayer(3, direction="row", lam=without_values))
+
+
+@pytest.mark.parametrize("learnable", [True, False])
+def test_layer_lambda_that_its_dtype_does_not_hold_raises(learnable):
+    for lam, dtype in ((1e40, torch.float32), (1e5, torch.float16)):
+        message = f"lam: must fit in {dtype}, got {lam:g}"
+        options = {"lam": lam, "dtype": dtype, "learnable": learnable}
+        assert_raises(ValueError, message, lambda o=options: TVLayer(1, direction="row", **o))
+    message = "lam: must fit in a float64, got a larger number"
+    assert_raises(ValueError, message, lambda: TVLayer(1, direction="row", lam=10**400))
 
 
 @pytest.mark.parametrize("direction", ["row", "col"])

@@ -65,6 +65,11 @@ def test_readings_pass_opcheck(make, make_positive):
     assert_opcheck(_extension.find_lam_max, (x, weight, 1))
 
 
+def test_question_for_cuda_passes_opcheck():
+    assert_opcheck(_extension.has_cuda, ())
+    assert _extension.has_cuda() is tautline.show_config()["cuda"]
+
+
 def test_every_op_of_the_library_is_checked_here():
     ops = {name for name in torch._C._dispatch_get_all_op_names() if name.startswith("tautline::")}
     assert ops == {
@@ -75,6 +80,7 @@ def test_every_op_of_the_library_is_checked_here():
         "tautline::certificate1d",
         "tautline::certificate1d.number",
         "tautline::lam_max",
+        "tautline::has_cuda",
     }
 
 
@@ -91,6 +97,53 @@ def test_tensors_without_data_have_the_shapes_strides_and_dtypes_of_results(make
                 fake.dtype,
             )
     assert tautline.prox_tv1d(layouts[0].to("meta"), 0.1).device.type == "meta"
+
+
+def calls_along(dim, x):
+    """Every op on tensors of x's shape, along ``dim``."""
+    partition = torch.zeros_like(x[..., :8] if x.ndim else x, dtype=torch.uint8)
+    one = torch.ones_like(x[..., :1] if x.ndim else x)
+    yield lambda: _extension.solve(x, one, None, dim, False, True)
+    yield lambda: _extension.solve_number(x, 0.3, None, dim, False, True)
+    options = (False, x.dtype, 1, True, True, False)
+    yield lambda: _extension.backward(x, partition, None, None, None, dim, *options)
+    given = (None, None, None, x, None, None)
+    yield lambda: _extension.jvp(partition, *given, dim, False, 20, x.dtype)
+    yield lambda: _extension.certify(x, x, one, None, dim)
+    yield lambda: _extension.certify_number(x, x, 0.3, None, dim)
+    yield lambda: _extension.find_lam_max(x, None, dim)
+
+
+def error_of(call):
+    with pytest.raises(RuntimeError, match="invalid argument: ") as raised:
+        call()
+    return str(raised.value).partition("invalid argument: ")[2].partition("\n")[0]
+
+
+@pytest.mark.parametrize("dim", [-3, -2, -1, 2])
+def test_ops_refuse_a_dim_that_is_none_with_and_without_data(make, dim):
+    x = make(3, 20)
+    for call, fake in zip(calls_along(dim, x), calls_along(dim, x.to("meta")), strict=True):
+        message = error_of(call)
+        assert message.startswith("dim: must be from 0 to 1 for this ")
+        assert message.endswith(f", got {dim}")
+        assert error_of(fake) == message
+
+
+@pytest.mark.parametrize("dim", [-2, -1, 1])
+def test_ops_refuse_a_dim_that_is_none_under_vmap(make, dim):
+    x = make(3, 20)
+    for i in range(len(list(calls_along(dim, x)))):
+        message = error_of(lambda i=i: torch.vmap(lambda row: [*calls_along(dim, row)][i]())(x))
+        assert message.startswith("dim: must be from 0 to 0 for this ")
+
+
+def test_ops_refuse_tensors_without_dimensions(make):
+    x = make()
+    for call, fake in zip(calls_along(0, x), calls_along(0, x.to("meta")), strict=True):
+        message = error_of(call)
+        assert message.endswith(": must have at least one dimension")
+        assert error_of(fake) == message
 
 
 def assert_same_training_step(compiled, layer, x):
@@ -140,6 +193,25 @@ def test_numbers_as_lam_are_compiled(make):
     x = make(3, 20)
     for lam in (0.1, 0.2, 1):
         assert torch.equal(compiled(x, lam), tautline.prox_tv1d(x, lam))
+
+
+def test_a_lam_that_changes_is_compiled_once_as_a_tensor_and_anew_as_a_number(make):
+    from torch._dynamo.testing import CompileCounterWithBackend
+
+    x = make(3, 20)
+
+    def count_graphs(lams):
+        torch._dynamo.reset()
+        counter = CompileCounterWithBackend("aot_eager")
+        compiled = torch.compile(tautline.prox_tv1d, fullgraph=True, backend=counter)
+        for lam in lams:
+            assert torch.equal(compiled(x, lam), tautline.prox_tv1d(x, lam))
+        return counter.frame_count
+
+    values = [0.1, 0.2, 0.3, 0.4]
+    assert count_graphs(torch.tensor(value) for value in values) == 1
+    # What the documentation warns of: where this is no longer so, it can say so.
+    assert count_graphs(values) >= len(values)
 
 
 def test_readings_are_compiled(make):

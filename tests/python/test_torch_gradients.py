@@ -3,10 +3,12 @@
 import pytest
 import torch
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch_support import DTYPES, assert_close
 
 import tautline
 import tautline.numpy as tn
+from tautline import _extension
 
 MODES = ["smooth", "sharp"]
 
@@ -146,6 +148,35 @@ def test_vmap_of_tensors_without_dimensions(make):
     assert torch.equal(grads, torch.ones_like(x))
 
 
+def test_functionalize_alone_gives_the_same(make, make_positive):
+    x, lam = make(3, 8, requires_grad=True), make_positive(3, 1, requires_grad=True)
+
+    def solve(x, lam):
+        shifted = x.clone().add_(1)
+        return tautline.prox_tv1d(shifted, lam) + tautline.lam_max(shifted.detach())[:, None]
+
+    y = torch.func.functionalize(solve)(x, lam)
+    assert torch.equal(y, solve(x, lam))
+    expected = torch.autograd.grad(solve(x, lam).square().sum(), (x, lam))
+    torch.testing.assert_close(torch.autograd.grad(y.square().sum(), (x, lam)), expected)
+
+
+def test_functionalize_among_other_transforms_is_refused(make):
+    x, functionalize = make(3, 8), torch.func.functionalize
+
+    def loss(x):
+        return tautline.prox_tv1d(x, 0.3).square().sum()
+
+    for transformed in (
+        functionalize(torch.func.grad(loss)),
+        torch.func.grad(functionalize(loss)),
+        lambda x: torch.func.jvp(functionalize(loss), (x,), (x,)),
+        torch.vmap(functionalize(loss)),
+    ):
+        with pytest.raises(NotImplementedError, match="functionalize cannot be mixed with other"):
+            transformed(x)
+
+
 def test_readings_can_be_vmapped(make, make_positive):
     x, lam = make(4, 6), make_positive(4)
     y = torch.vmap(tautline.prox_tv1d)(x, lam)
@@ -212,6 +243,42 @@ def test_lam_zero_hands_the_gradient_through_bit_for_bit(make):
         assert torch.equal(grad_x, grad_y)
 
 
+def all_first_derivatives_of_x(solve, x, direction):
+    """By the core in one pass, by autograd for a second derivative, and forward."""
+    for create_graph in (False, True):
+        x = x.clone().requires_grad_()
+        (grad_x,) = torch.autograd.grad(solve(x), x, direction, create_graph=create_graph)
+        yield grad_x.detach()
+    yield torch.func.vjp(solve, x.detach())[1](direction)[0]
+    yield torch.func.jvp(solve, (x.detach(),), (direction,))[1]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_lam_zero_with_weights_hands_derivatives_through_bit_for_bit(
+    make, make_positive, dtype, mode
+):
+    x, direction = make(4, 40, dtype=dtype), make(4, 40, dtype=dtype)
+    zeros = torch.zeros(4, 1, device=x.device)
+    some = torch.tensor([0, 0.3, 0, 0.5], device=x.device)[:, None]
+    for weight in (make_positive(40, dtype=torch.float32), make_positive(4, 40)):
+        for lam in (0.0, zeros, zeros.expand(4, 39)):
+
+            def solve(x, lam=lam, weight=weight):
+                return tautline.prox_tv1d(x, lam, weight=weight, mode=mode)
+
+            for derivative in all_first_derivatives_of_x(solve, x, direction):
+                assert torch.equal(derivative, direction)
+        for lam in (some, some.expand(4, 39)):
+
+            def solve(x, lam=lam, weight=weight):
+                return tautline.prox_tv1d(x, lam, weight=weight, mode=mode)
+
+            for derivative in all_first_derivatives_of_x(solve, x, direction):
+                assert torch.equal(derivative[::2], direction[::2])
+                assert not torch.equal(derivative[1::2], direction[1::2])
+
+
 def test_gradient_of_lam_zero_is_the_sign_of_the_jump(device):
     x = torch.tensor([0.0, 2.0, 2.0, 1.0], device=device)
     lam = torch.zeros(3, device=device, requires_grad=True)
@@ -248,20 +315,41 @@ def test_with_weights_x_y_and_weight_are_saved_too(make, make_positive):
     assert saved_bytes(lambda: tautline.prox_tv1d(x, 0.3, weight=weight)) == expected
 
 
-def test_nothing_is_saved_where_nothing_needs_a_gradient(make, make_positive):
-    x, lam = make(64, 160), make_positive(1)
-    assert saved_bytes(lambda: tautline.prox_tv1d(x, lam)) == 0
-    x.requires_grad_()
-    with torch.no_grad():
-        assert saved_bytes(lambda: tautline.prox_tv1d(x, lam)) == 0
-        assert not tautline.prox_tv1d(x, lam).requires_grad
-    with torch.inference_mode():
-        assert not tautline.prox_tv1d(x, lam).requires_grad
+class Partitions(TorchDispatchMode):
+    """Counts the bytes of the partitions that the ops make, saved or not."""
+
+    def __init__(self):
+        super().__init__()
+        self.bytes = 0
+
+    def __torch_dispatch__(self, op, types, arguments=(), options=None):
+        result = op(*arguments, **options or {})
+        if op in (_extension.solve, _extension.solve_number):
+            self.bytes += result[1].numel()
+        return result
+
+
+def bytes_of_partitions(*arguments, **options):
+    with Partitions() as partitions:
+        tautline.prox_tv1d(*arguments, **options)
+    return partitions.bytes
+
+
+def test_no_partition_is_made_where_nothing_needs_a_gradient(make, make_positive):
+    x, lam, weight = make(64, 160), make_positive(1), make_positive(160)
+    assert bytes_of_partitions(x, 0.3) == 0
+    assert bytes_of_partitions(x, lam) == 0
+    assert bytes_of_partitions(x, lam, weight=weight) == 0
+    for argument in (x, lam, weight):
+        argument.requires_grad_()
+        assert bytes_of_partitions(x, lam, weight=weight) == x.numel() * 2 // 8
+        for without_gradients in (torch.no_grad(), torch.inference_mode()):
+            with without_gradients:
+                assert bytes_of_partitions(x, lam, weight=weight) == 0
+        argument.requires_grad_(False)
 
 
 def test_gradients_nobody_needs_are_not_computed(make, make_positive, monkeypatch):
-    from tautline import _extension
-
     asked = []
     op = _extension.backward
 
@@ -301,11 +389,56 @@ def test_missing_samples_have_no_gradient(make, order):
         assert (grads[0][:, 3] == 0).all()
 
 
-def test_readings_have_no_gradient_and_say_so(make):
-    x = make(3, 8, requires_grad=True)
-    for reading in (tautline.lam_max(x), tautline.certificate1d(x, x, 0.3)):
-        with pytest.raises(NotImplementedError, match="has no gradient"):
-            reading.sum().backward()
+READINGS = {
+    "lam_max": tautline.lam_max,
+    "lam_max of weight": lambda x: tautline.lam_max(x.detach(), weight=x.exp()),
+    "certificate1d": lambda x: tautline.certificate1d(x, x, 0.3),
+    "certificate1d of lam": lambda x: tautline.certificate1d(
+        x.detach(), x.detach(), x[:, :1].exp()
+    ),
+}
+
+
+def loss_of(reading):
+    return lambda x: reading(x).sum()
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_have_no_gradient_and_say_so(make, name):
+    x, reading = make(3, 8), READINGS[name]
+    tangent = torch.ones_like(x)
+
+    def backward():
+        reading(x.clone().requires_grad_()).sum().backward()
+
+    def by_level():
+        with forward_ad.dual_level():
+            reading(forward_ad.make_dual(x, tangent))
+
+    func = torch.func
+    for ask in (
+        backward,
+        by_level,
+        lambda: func.jvp(reading, (x,), (tangent,)),
+        lambda: func.grad(loss_of(reading))(x),
+        lambda: func.hessian(loss_of(reading))(x),
+        lambda: torch.vmap(func.grad(loss_of(reading)))(x[None]),
+    ):
+        with pytest.raises(NotImplementedError, match=f"^{name.split()[0]}: has no gradient"):
+            ask()
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_stand_beside_derivatives_of_others(make, name):
+    x, reading = make(3, 8), READINGS[name]
+
+    def loss(y):
+        return (reading(x) * y.square().sum(-1)).sum()
+
+    expected = 2 * x * reading(x)[:, None]
+    torch.testing.assert_close(torch.func.grad(loss)(x), expected)
+    _, tangent = torch.func.jvp(loss, (x,), (torch.ones_like(x),))
+    torch.testing.assert_close(tangent, expected.sum())
 
 
 def test_total_variation_is_differentiable(make):
@@ -329,4 +462,14 @@ def test_a_row_without_samples_has_no_weight_gradient_in_any_order() -> None:
     for create_graph in (False, True):
         y = tautline.prox_tv1d(x, 0.1, weight=weight)
         (gradient,) = torch.autograd.grad(y[0].sum(), weight, create_graph=create_graph)
+        assert gradient[1].tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_row_without_samples_hands_no_nan_to_x(mode) -> None:
+    x = torch.rand(2, 4, dtype=torch.float64, requires_grad=True)
+    weight = torch.tensor([[1.0] * 4, [0.0] * 4], dtype=torch.float64)
+    for create_graph in (False, True):
+        y = tautline.prox_tv1d(x, 0.1, weight=weight, mode=mode)
+        (gradient,) = torch.autograd.grad(y.square().sum(), x, create_graph=create_graph)
         assert gradient[1].tolist() == [0, 0, 0, 0]

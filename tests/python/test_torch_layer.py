@@ -4,6 +4,7 @@ import io
 import math
 import pickle
 
+import numpy as np
 import pytest
 import torch
 
@@ -154,6 +155,60 @@ def test_representation_shows_settings_and_lambdas():
         "TVLayer(2, mode='sharp', direction='col', learnable=False, lam=[0.1, 0.25])"
     )
     assert repr(TVLayer(64, direction="row")).endswith("lam=[0.05, 0.05, 0.05, 0.05, ...])")
+
+
+LAMBDAS = {"raw_lam": True, "fixed_lam": False}
+
+
+@pytest.mark.parametrize("name", LAMBDAS)
+def test_a_layer_made_without_data_gets_it_by_reset_parameters(device, name):
+    def make(**options):
+        return TVLayer(3, direction="1d", lam=[0.1, 0.2, 0.3], learnable=LAMBDAS[name], **options)
+
+    expected = make()
+    with torch.device("meta"):
+        by_context = make()
+    for layer in (by_context, make(device="meta")):
+        assert getattr(layer, name).is_meta
+        assert repr(layer).endswith("lam=[...])")
+        layer.to_empty(device=device)
+        getattr(layer, name).detach().fill_(7)
+        layer.reset_parameters()
+        assert torch.equal(getattr(layer, name).cpu(), getattr(expected, name))
+
+
+@pytest.mark.parametrize("learnable", [True, False])
+def test_reset_parameters_goes_back_to_the_start_in_the_present_dtype(learnable):
+    layer = TVLayer(2, direction="row", lam=0.3, learnable=learnable).double()
+    values = layer.raw_lam if learnable else layer.fixed_lam
+    values.detach().fill_(7)
+    layer.reset_parameters()
+    torch.testing.assert_close(
+        layer.lam, torch.full((2,), 0.3, dtype=torch.float64), rtol=1e-15, atol=0
+    )
+
+
+@pytest.mark.parametrize("learnable", [True, False])
+def test_a_layer_of_fake_tensors_can_be_made_shown_and_called(learnable):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        layer = TVLayer(3, direction="1d", lam=0.3, learnable=learnable)
+        assert layer(torch.empty(2, 3, 7)).shape == (2, 3, 7)
+    assert repr(layer).endswith("lam=[...])")
+
+
+@pytest.mark.parametrize("channels", [3, np.int64(3), np.uint8(3), torch.tensor(3)], ids=repr)
+def test_channels_are_an_integer_of_any_type(channels):
+    layer = TVLayer(channels, direction="row")
+    assert type(layer.channels) is int
+    assert layer.raw_lam.shape == (3,)
+
+
+@pytest.mark.parametrize("lam", [[0.1, 0.25], (0.1, 0.25), np.array([0.1, 0.25])], ids=repr)
+def test_lambdas_come_as_any_sequence(lam):
+    expected = TVLayer(2, direction="row", lam=torch.tensor([0.1, 0.25], dtype=torch.float64))
+    assert torch.equal(TVLayer(2, direction="row", lam=lam).raw_lam, expected.raw_lam)
 
 
 def test_device_and_dtype_are_those_of_the_lambda(device):

@@ -5,13 +5,14 @@ import doctest
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 from test_package import FORBID_TORCH, run_python
 
 import tautline
-from tautline import functional, layers
+from tautline import _extension, _numpy, functional, layers
 
 OLD_TORCH = """
 import sys, types
@@ -86,6 +87,15 @@ def test_torch_has_the_function_that_calls_on_cuda_look_up():
     # As src/torch/call_context.cpp does; here also where there is no GPU.
     library = ctypes.CDLL("libtorch_cuda.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
     assert library.aoti_torch_get_current_cuda_stream
+
+
+@pytest.mark.skipif(not tautline.show_config()["cuda"], reason="tautline was built without CUDA")
+def test_a_package_has_its_cuda_kernels_once():
+    has_kernels = {
+        library: b".nv_fatbin" in Path(library).read_bytes()
+        for library in (_extension.find_library(), _numpy.__file__)
+    }
+    assert list(has_kernels.values()) == [True, False], has_kernels
 
 
 def test_works_where_no_gpu_can_be_seen(monkeypatch):

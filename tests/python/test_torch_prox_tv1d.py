@@ -104,15 +104,61 @@ def test_dtypes_of_x_lam_and_weight_may_differ(make, make_positive):
     assert_solves(make(3, 12), make_positive(3, 1, dtype=torch.float32))
 
 
+def assert_same_bits(one, other):
+    bits = {8: torch.int64, 4: torch.int32, 2: torch.int16}[one.element_size()]
+    assert torch.equal(one.view(bits), other.view(bits))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_lam_zero_is_the_identity_bit_for_bit(device, dtype, mode):
+def test_lam_zero_is_the_identity_bit_for_bit(device, make_positive, dtype, mode, weighted):
     values = [1.0, -0.0, float("inf"), 3.0, float("nan"), 1e-7, -2.5, 0.0]
-    x = torch.tensor(values, dtype=dtype, device=device)
-    bits = {8: torch.int64, 4: torch.int32, 2: torch.int16}[x.element_size()]
-    for lam in (0.0, torch.zeros(1, device=device)):
-        y = tautline.prox_tv1d(x, lam, mode=mode)
-        assert torch.equal(y.view(bits), x.view(bits))
+    x = torch.tensor([values, values[::-1]], dtype=dtype, device=device)
+    for weight in (make_positive(8), make_positive(2, 8)) if weighted else (None,):
+        for lam in (
+            0.0,
+            -0.0,
+            *(torch.zeros(s, device=device) for s in [(), (2, 1), (7,), (2, 7)]),
+        ):
+            assert_same_bits(tautline.prox_tv1d(x, lam, weight=weight, mode=mode), x)
+
+
+@pytest.mark.parametrize("n", [8, 300, 5000])
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_with_lam_zero_are_copied_beside_others(make, make_positive, mode, n):
+    x = make(4, n, dtype=torch.float32)
+    x[0, 1], x[2, 3] = -0.0, float("nan")
+    lam = torch.tensor([0, 0.3, 0, 0.5], device=x.device)[:, None]
+    for given in (lam, lam.expand(4, n - 1)):
+        for weight in (None, make_positive(n)):
+            y = tautline.prox_tv1d(x, given, weight=weight, mode=mode)
+            assert_same_bits(y[::2], x[::2])
+            assert not torch.equal(y[1::2], x[1::2])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_lam_zero_along_one_dim_then_the_other_is_the_identity(make, dtype, mode):
+    x = make(2, 3, 20, 30, dtype=dtype)
+    y = tautline.prox_tv1d(x, 0.0, dim=-1, mode=mode)
+    assert_same_bits(tautline.prox_tv1d(y, torch.zeros(3, 1, 1).to(x), dim=-2, mode=mode), x)
+
+
+@pytest.mark.parametrize("lam", [1e5, 3.4028235677973366e38, 1e39, 1e300, 10**300])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_lam_beyond_any_float32_gives_the_mean(make, make_positive, dtype, lam):
+    x, weight = make(6, 200, dtype=dtype), make_positive(200)
+    given = torch.tensor(lam, dtype=torch.float64, device=x.device)
+    mean = x.double().mean(-1, keepdim=True).expand_as(x)
+    assert_close(tautline.prox_tv1d(x, lam), mean, x)
+    for mode in MODES:
+        for value in (lam, given, given.expand(6, 1), given.expand(199)):
+            assert_solves(x, value, mode=mode)
+            assert_solves(x, value, weight=weight, mode=mode)
+        edges = given.repeat(199)
+        edges[[20, 100]] = 0.3
+        assert_solves(x, edges, mode=mode)
 
 
 def test_lam_inf_gives_the_mean(make):
