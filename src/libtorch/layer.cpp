@@ -7,8 +7,9 @@
 namespace tautline {
 namespace {
 
-bool is_signal(const TVLayerOptions& options) {
-  return options.direction() == Direction::signal;
+/// The dimensions behind the channels: the signal's, or the image's.
+std::int64_t dims_behind_channels(Direction direction) {
+  return direction == Direction::signal ? 1 : 2;
 }
 
 const char* name_of(Direction direction) {
@@ -49,6 +50,11 @@ torch::Tensor at_least_float32(const torch::Tensor& values) {
 }  // namespace
 
 TVLayerImpl::TVLayerImpl(TVLayerOptions given) : options(std::move(given)) {
+  // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.VirtualCall): torch's own modules do so
+  reset();
+}
+
+void TVLayerImpl::reset() {
   const torch::Tensor lam = start_values(options);
   const auto dtype = torch::get_default_dtype();
   if (options.learnable()) {
@@ -64,23 +70,16 @@ torch::Tensor TVLayerImpl::lam() const {
   return torch::softplus(at_least_float32(raw_lam));
 }
 
-torch::Tensor TVLayerImpl::forward(const torch::Tensor& x) {
-  const ProxTv1dOptions call = call_options(x);
-  const std::int64_t behind = is_signal(options) ? 1 : 2;  // dimensions behind the channels
-  const std::int64_t channels = x.size(-1 - behind);
-  TORCH_CHECK_VALUE(options.channels() == 1 || options.channels() == channels, "x: must have ",
-                    options.channels(), " channels, got ", channels, " in shape ", x.sizes());
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(1 + behind), 1);
-  shape[0] = options.channels();
-  return prox_tv1d(x, lam().view(shape), call);
-}
-
 torch::Tensor TVLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& lam) {
-  return prox_tv1d(x, lam, call_options(x));
-}
-
-torch::Tensor TVLayerImpl::forward(const torch::Tensor& x, double lam) {
-  return prox_tv1d(x, lam, call_options(x));
+  TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
+  const Direction direction = options.direction();
+  const std::int64_t dims = dims_behind_channels(direction) + 1;
+  TORCH_CHECK_VALUE(
+      x.dim() == dims || x.dim() == dims + 1, "x: must have shape ",
+      direction == Direction::signal ? "(N, C, L) or (C, L)" : "(N, C, H, W) or (C, H, W)",
+      " with direction ", name_of(direction), ", got shape ", x.sizes());
+  return prox_tv1d(x, lam.defined() ? lam : lam_of_channels(x),
+                   {.dim = direction == Direction::col ? -2 : -1, .mode = options.mode()});
 }
 
 void TVLayerImpl::pretty_print(std::ostream& stream) const {
@@ -90,12 +89,15 @@ void TVLayerImpl::pretty_print(std::ostream& stream) const {
          << ", learnable=" << (options.learnable() ? "true" : "false") << ")";
 }
 
-ProxTv1dOptions TVLayerImpl::call_options(const torch::Tensor& x) const {
-  const std::int64_t dims = is_signal(options) ? 3 : 4;
-  TORCH_CHECK_VALUE(x.dim() == dims || x.dim() == dims - 1, "x: must have shape ",
-                    is_signal(options) ? "(N, C, L) or (C, L)" : "(N, C, H, W) or (C, H, W)",
-                    " with direction ", name_of(options.direction()), ", got shape ", x.sizes());
-  return {.dim = options.direction() == Direction::col ? -2 : -1, .mode = options.mode()};
+/// The layer's lambdas, each beside its channel of x.
+torch::Tensor TVLayerImpl::lam_of_channels(const torch::Tensor& x) const {
+  const std::int64_t behind = dims_behind_channels(options.direction());
+  const std::int64_t channels = x.size(-1 - behind);
+  TORCH_CHECK_VALUE(options.channels() == 1 || options.channels() == channels, "x: must have ",
+                    options.channels(), " channels, got ", channels, " in shape ", x.sizes());
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(1 + behind), 1);
+  shape[0] = options.channels();
+  return lam().view(shape);
 }
 
 }  // namespace tautline

@@ -2,9 +2,11 @@
 #include "tautline/torch/layer.h"
 
 #include <gtest/gtest.h>
+#include <torch/nn/modules/container/sequential.h>
 #include <torch/serialize.h>
 
 #include <limits>
+#include <memory>
 #include <sstream>
 
 namespace {
@@ -62,9 +64,52 @@ TEST(LibtorchLayer, FixedLambdasOfZeroAndInfinityAreExact) {
 TEST(LibtorchLayer, LambdasGivenWithTheCallGoBeforeTheOwn) {
   const Tensor x = noise({2, 3, 5, 6});
   TVLayer layer(TVLayerOptions(1));
-  EXPECT_TRUE(at::equal(layer->forward(x, 0.0), x));
+  EXPECT_TRUE(at::equal(layer->forward(x, at::scalar_tensor(0)), x));
   const Tensor lam = at::full({2, 1, 1, 1}, 0.4);
   EXPECT_TRUE(at::equal(layer->forward(x, lam), prox_tv1d(x, lam)));
+}
+
+TEST(LibtorchLayer, StandsInASequential) {
+  const Tensor x = noise({2, 3, 5, 6});
+  TVLayer rows(TVLayerOptions(1).lam({0.3}));
+  TVLayer columns(TVLayerOptions(3).lam({0.2}).direction(Direction::col).learnable(false));
+  torch::nn::Sequential both(rows, columns);
+  EXPECT_TRUE(at::equal(both->forward(x), columns->forward(rows->forward(x))));
+  torch::nn::Sequential one(rows);
+  EXPECT_TRUE(at::equal(one->forward(x, at::scalar_tensor(0)), x));
+}
+
+TEST(LibtorchLayer, ACloneHasTheSameStateInMemoryOfItsOwn) {
+  const Tensor x = noise({2, 3, 5, 6});
+  for (const bool learnable : {true, false}) {
+    TVLayer layer(
+        TVLayerOptions(3).direction(Direction::col).mode(Mode::sharp).learnable(learnable));
+    layer->to(at::kDouble);
+    layer->eval();
+    {
+      const at::NoGradGuard no_grad;
+      (learnable ? layer->raw_lam : layer->fixed_lam).add_(1);
+    }
+    const Tensor expected = layer->forward(x);
+    const auto clone =
+        std::dynamic_pointer_cast<tautline::TVLayerImpl>(layer->clone(torch::Device(at::kCPU)));
+    ASSERT_NE(clone, nullptr);
+    EXPECT_FALSE(clone->is_training());
+    EXPECT_EQ(clone->parameters().size(), learnable ? 1 : 0);
+    const at::NoGradGuard no_grad;
+    (learnable ? layer->raw_lam : layer->fixed_lam).add_(1);
+    EXPECT_TRUE(at::equal(clone->forward(x), expected));
+    EXPECT_FALSE(at::equal(layer->forward(x), expected));
+  }
+}
+
+TEST(LibtorchLayer, ACloneLearnsOnItsOwn) {
+  const Tensor x = noise({2, 3, 5, 6});
+  torch::nn::Sequential layers(TVLayer(TVLayerOptions(3)));
+  const auto clone = std::dynamic_pointer_cast<torch::nn::SequentialImpl>(layers->clone());
+  clone->forward(x).square().sum().backward();
+  EXPECT_TRUE(clone->parameters()[0].grad().defined());
+  EXPECT_FALSE(layers->parameters()[0].grad().defined());
 }
 
 TEST(LibtorchLayer, StateIsSavedAndLoadedByPythonsNames) {

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <torch/arg.h>
-#include <torch/nn/module.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/modules/common.h>
+#include <torch/nn/modules/container/any.h>
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <optional>
 #include <ostream>
 #include <vector>
 
@@ -36,15 +37,16 @@ struct TAUTLINE_API TVLayerOptions {
   TORCH_ARG(bool, learnable) = true;
 };
 
-class TAUTLINE_API TVLayerImpl : public torch::nn::Module {
+class TAUTLINE_API TVLayerImpl : public torch::nn::Cloneable<TVLayerImpl> {
  public:
   explicit TVLayerImpl(TVLayerOptions options);
 
-  /// Smooths or sharpens x; with the layer's own lambdas, or those given for this call
-  /// as in prox_tv1d.
-  torch::Tensor forward(const torch::Tensor& x);
-  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& lam);
-  torch::Tensor forward(const torch::Tensor& x, double lam);
+  /// Makes the parameter or buffer, with lambda as the options have it.
+  void reset() override;
+
+  /// Smooths or sharpens x; with the layer's own lambdas, or with those given for this
+  /// call, as in prox_tv1d (one number: a tensor without dimensions).
+  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& lam = {});
 
   /// The current lambdas, of shape (channels), in at least float32.
   [[nodiscard]] torch::Tensor lam() const;
@@ -55,8 +57,11 @@ class TAUTLINE_API TVLayerImpl : public torch::nn::Module {
   torch::Tensor raw_lam;    // NOLINT(readability-identifier-naming)
   torch::Tensor fixed_lam;  // NOLINT(readability-identifier-naming)
 
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, torch::nn::AnyValue(torch::Tensor())})
+
  private:
-  [[nodiscard]] ProxTv1dOptions call_options(const torch::Tensor& x) const;
+  [[nodiscard]] torch::Tensor lam_of_channels(const torch::Tensor& x) const;
 };
 
 TORCH_MODULE(TVLayer);
