@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "libtorch/arguments.h"
 #include "libtorch/calls.h"
 #include "torch/tv1d.h"
 
@@ -287,6 +288,14 @@ void require_floating(const char* name, const Tensor& tensor) {
       ": dtype must be float16, bfloat16, float32 or float64, got ", type);
 }
 
+/// Without this a dual tensor would lose its tangent in silence: torch's functions in C++
+/// have no forward derivative, and where no gradient is recorded they are not even asked.
+void refuse_tangent(const char* name, const Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!tensor.defined() || !tensor._fw_grad(/*level=*/0).defined(), name,
+                              ": must have no tangent, since prox_tv1d has no forward derivative "
+                              "in C++; Python's has");
+}
+
 bool needs_gradient(const Tensor& tensor) {
   return tensor.defined() && tensor.requires_grad();
 }
@@ -294,9 +303,12 @@ bool needs_gradient(const Tensor& tensor) {
 /// `lam` undefined: `number` instead.
 Tensor solve(const Tensor& x, const Tensor& lam, double number, const ProxTv1dOptions& options) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
-  require_floating("x", x);
-  require_floating("lam", lam);
-  require_floating("weight", options.weight);
+  for (const auto& [name, tensor] :
+       {std::pair("x", x), std::pair("lam", lam), std::pair("weight", options.weight)}) {
+    require_floating(name, tensor);
+    refuse_tangent(name, tensor);
+  }
+  libtorch::require_known(options.mode);
   const std::int64_t dims = std::max<std::int64_t>(x.dim(), 1);
   TORCH_CHECK_VALUE(options.dim >= -dims && options.dim < dims, "dim: must be from ", -dims, " to ",
                     dims - 1, " for this x, got ", options.dim);

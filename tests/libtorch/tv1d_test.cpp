@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/forward_grad.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <functional>
@@ -155,6 +156,23 @@ TEST(LibtorchProxTv1d, SecondDerivativeWithWeightsSaysThatItIsNotThere) {
   EXPECT_THROW(grad.sum().backward(), c10::NotImplementedError);
 }
 
+TEST(LibtorchProxTv1d, ForwardDerivativesSayThatTheyAreNotThere) {
+  const Tensor x = noise({2, 6});
+  const Tensor lam = positive({1});
+  const Tensor variable = x.clone().requires_grad_();
+  const std::uint64_t level = torch::autograd::ForwardADLevel::get_next_idx();
+  const auto dual = [&](const Tensor& primal) {
+    return at::_make_dual(primal, at::ones_like(primal), static_cast<std::int64_t>(level));
+  };
+  EXPECT_THROW(prox_tv1d(dual(x), lam), c10::NotImplementedError);
+  EXPECT_THROW(prox_tv1d(x, dual(lam)), c10::NotImplementedError);
+  EXPECT_THROW(prox_tv1d(variable, dual(lam)), c10::NotImplementedError);
+  EXPECT_THROW(prox_tv1d(x, lam, {.weight = dual(positive({6}))}), c10::NotImplementedError);
+  const Tensor y = prox_tv1d(variable, lam);
+  EXPECT_THROW(torch::autograd::grad({y}, {variable}, {dual(x)}), c10::Error);
+  torch::autograd::ForwardADLevel::release_idx(level);
+}
+
 TEST(LibtorchProxTv1d, RecordsNothingWhereNothingNeedsIt) {
   const Tensor x = noise({2, 6}).requires_grad_();
   EXPECT_TRUE(prox_tv1d(x, 0.3).requires_grad());
@@ -168,6 +186,8 @@ TEST(LibtorchProxTv1d, NamesTheArgumentAtFault) {
   EXPECT_EQ(error_of([&] { prox_tv1d(x, -1.0); }), "lam: must be >= 0 and not NaN, got -1");
   EXPECT_EQ(error_of([&] { prox_tv1d(x, 1.0, {.dim = 2}); }),
             "dim: must be from -2 to 1 for this x, got 2");
+  EXPECT_EQ(error_of([&] { prox_tv1d(x, 1.0, {.mode = static_cast<Mode>(7)}); }),
+            "mode: must be Mode::smooth or Mode::sharp, got Mode(7)");
   EXPECT_EQ(error_of([&] { prox_tv1d(x.to(at::kLong), 1.0); }),
             "x: dtype must be float16, bfloat16, float32 or float64, got Long");
   EXPECT_EQ(error_of([&] { prox_tv1d(x, Tensor()); }), "lam: must be defined");
