@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "libtorch/arguments.h"
+
 namespace tautline {
 namespace {
 
@@ -12,19 +14,28 @@ std::int64_t dims_behind_channels(Direction direction) {
   return direction == Direction::signal ? 1 : 2;
 }
 
+/// Null for a number that is no direction.
 const char* name_of(Direction direction) {
   switch (direction) {
+    case Direction::image: return "image";
     case Direction::row: return "row";
     case Direction::col: return "col";
     case Direction::signal: return "signal";
   }
-  return "unknown";
+  return nullptr;
+}
+
+void require_known(Direction direction) {
+  TORCH_CHECK_VALUE(name_of(direction) != nullptr,
+                    "direction: must be Direction::row, col or signal, got Direction(",
+                    static_cast<int>(direction), ")");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      direction != Direction::image,
+      "direction: Direction::image is not there yet; must be Direction::row, col or signal");
 }
 
 /// One lambda a channel, or an error that says what is wrong with them.
 torch::Tensor start_values(const TVLayerOptions& options) {
-  TORCH_CHECK_VALUE(options.channels() >= 1, "channels: must be an integer >= 1, got ",
-                    options.channels());
   const std::vector<double>& lam = options.lam();
   const auto count = static_cast<std::int64_t>(lam.size());
   TORCH_CHECK_VALUE(count == 1 || count == options.channels(),
@@ -55,6 +66,10 @@ TVLayerImpl::TVLayerImpl(TVLayerOptions given) : options(std::move(given)) {
 }
 
 void TVLayerImpl::reset() {
+  TORCH_CHECK_VALUE(options.channels() >= 1, "channels: must be an integer >= 1, got ",
+                    options.channels());
+  libtorch::require_known(options.mode());
+  require_known(options.direction());
   const torch::Tensor lam = start_values(options);
   const auto dtype = torch::get_default_dtype();
   if (options.learnable()) {

@@ -19,7 +19,8 @@ namespace tautline {
 
 /// row: differences along the last dimension of (N, C, H, W) or (C, H, W); col: along
 /// the one before it; signal: along the last of (N, C, L) or (C, L), Python's "1d".
-enum class Direction : std::uint8_t { row, col, signal };
+/// (image, both directions of an image at once, Python's "2d", is not there yet.)
+enum class Direction : std::uint8_t { image, row, col, signal };
 
 struct TAUTLINE_API TVLayerOptions {
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -28,7 +29,7 @@ struct TAUTLINE_API TVLayerOptions {
   /// Number of channels, each with a lambda of its own; 1: one lambda for all.
   TORCH_ARG(std::int64_t, channels);
   TORCH_ARG(Mode, mode) = Mode::smooth;
-  TORCH_ARG(Direction, direction) = Direction::row;
+  TORCH_ARG(Direction, direction) = Direction::image;
   /// Where lambda starts, or its value if it is not learnable: one number, or one for
   /// each channel. > 0 if learnable, else >= 0 (0 is the identity, infinity the mean).
   TORCH_ARG(std::vector<double>, lam) = {0.05};
