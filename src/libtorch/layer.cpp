@@ -1,6 +1,8 @@
 #include "tautline/torch/layer.h"
 
 #include <cmath>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,20 @@ torch::Tensor at_least_float32(const torch::Tensor& values) {
   return is_small ? values.to(torch::kFloat) : values;
 }
 
+/// The first of some values, as short as Python's layer shows them.
+std::string shown(const torch::Tensor& values) {
+  constexpr std::int64_t kMostShown = 4;
+  constexpr int kDigits = 4;
+  const torch::Tensor first = values.detach().slice(0, 0, kMostShown).to(torch::kCPU);
+  std::ostringstream text;
+  text.precision(kDigits);
+  for (std::int64_t i = 0; i < first.numel(); ++i) {
+    text << (i == 0 ? "" : ", ") << first[i].item<double>();
+  }
+  if (values.numel() > kMostShown) text << ", ...";
+  return text.str();
+}
+
 }  // namespace
 
 TVLayerImpl::TVLayerImpl(TVLayerOptions given) : options(std::move(given)) {
@@ -101,7 +117,8 @@ void TVLayerImpl::pretty_print(std::ostream& stream) const {
   stream << "tautline::TVLayer(" << options.channels()
          << ", mode=" << (options.mode() == Mode::sharp ? "sharp" : "smooth")
          << ", direction=" << name_of(options.direction())
-         << ", learnable=" << (options.learnable() ? "true" : "false") << ")";
+         << ", learnable=" << (options.learnable() ? "true" : "false") << ", lam=[" << shown(lam())
+         << "])";
 }
 
 /// The layer's lambdas, each beside its channel of x.

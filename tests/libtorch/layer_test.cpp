@@ -159,10 +159,17 @@ TEST(LibtorchLayer, DefaultDirectionIsPythonsAndNotThereYet) {
   EXPECT_THROW(const TVLayer layer(TVLayerOptions(3)), c10::NotImplementedError);
 }
 
-TEST(LibtorchLayer, PrintsItsSettings) {
-  std::stringstream text;
-  text << TVLayer(TVLayerOptions(3).mode(Mode::sharp).direction(Direction::col));
-  EXPECT_EQ(text.str(), "tautline::TVLayer(3, mode=sharp, direction=col, learnable=true)");
+TEST(LibtorchLayer, PrintsItsSettingsAndLambdas) {
+  const auto printed = [](const TVLayerOptions& options) {
+    std::stringstream text;
+    text << TVLayer(options);
+    return text.str();
+  };
+  EXPECT_EQ(printed(TVLayerOptions(2).mode(Mode::sharp).direction(Direction::col).lam({0.1, 0.25})),
+            "tautline::TVLayer(2, mode=sharp, direction=col, learnable=true, lam=[0.1, 0.25])");
+  EXPECT_EQ(printed(rows_of(64).learnable(false)),
+            "tautline::TVLayer(64, mode=smooth, direction=row, learnable=false, "
+            "lam=[0.05, 0.05, 0.05, 0.05, ...])");
 }
 
 }  // namespace
