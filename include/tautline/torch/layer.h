@@ -1,5 +1,6 @@
-// The total variation layer as a LibTorch module, with the names and the meaning of
-// Python's tautline.TVLayer: a state saved there is loaded here.
+// The total variation layer as a LibTorch module, with the meaning of Python's
+// tautline.TVLayer and its names and shapes of parameters and buffers: a state_dict saved
+// there is loaded here tensor by tensor (examples/cpp/load_state.cpp).
 #pragma once
 
 #include <torch/arg.h>
