@@ -16,14 +16,24 @@
 
 namespace tautline::libtorch {
 
-/// The same tensor in the other's terms: a new handle to shared data.
-inline torch::stable::Tensor to_stable(const at::Tensor& tensor) {
-  return torch::stable::Tensor(torch::aot_inductor::new_tensor_handle(at::Tensor(tensor)));
+/// A tensor that the core can read, as src/torch takes it: a new handle to shared data.
+/// What the dispatcher would do for an op is done here: values that the memory does not
+/// hold (the negative bit, zeros without memory) are written out, and a tensor without
+/// plain memory on a device that the core knows is refused by its name.
+inline torch::stable::Tensor to_stable(const char* name, const at::Tensor& tensor) {
+  TORCH_CHECK_VALUE(!tensor.is_nested(), name, ": must be a dense tensor, got a nested one");
+  TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, name, ": must be a dense tensor, got layout ",
+                    tensor.layout());
+  TORCH_CHECK_VALUE(tensor.is_cpu() || tensor.is_cuda(), name,
+                    ": must be on the CPU or on CUDA, got ", tensor.device());
+  at::Tensor written = tensor._is_zerotensor() ? tensor.clone() : tensor.resolve_neg();
+  return torch::stable::Tensor(torch::aot_inductor::new_tensor_handle(std::move(written)));
 }
 
 /// An undefined tensor is one that was not given.
-inline std::optional<torch::stable::Tensor> to_optional(const at::Tensor& tensor) {
-  return tensor.defined() ? std::optional(to_stable(tensor)) : std::nullopt;
+inline std::optional<torch::stable::Tensor> to_optional(const char* name,
+                                                        const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(to_stable(name, tensor)) : std::nullopt;
 }
 
 inline at::Tensor from_stable(const torch::stable::Tensor& tensor) {

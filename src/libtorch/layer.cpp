@@ -1,29 +1,43 @@
 #include "tautline/torch/layer.h"
 
 #include <cmath>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "libtorch/arguments.h"
 
 namespace tautline {
 namespace {
 
-bool is_signal(const TVLayerOptions& options) {
-  return options.direction() == Direction::signal;
+/// The dimensions behind the channels: the signal's, or the image's.
+std::int64_t dims_behind_channels(Direction direction) {
+  return direction == Direction::signal ? 1 : 2;
 }
 
+/// Null for a number that is no direction.
 const char* name_of(Direction direction) {
   switch (direction) {
+    case Direction::image: return "image";
     case Direction::row: return "row";
     case Direction::col: return "col";
     case Direction::signal: return "signal";
   }
-  return "unknown";
+  return nullptr;
+}
+
+void require_known(Direction direction) {
+  TORCH_CHECK_VALUE(name_of(direction) != nullptr,
+                    "direction: must be Direction::row, col or signal, got Direction(",
+                    static_cast<int>(direction), ")");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      direction != Direction::image,
+      "direction: Direction::image is not there yet; must be Direction::row, col or signal");
 }
 
 /// One lambda a channel, or an error that says what is wrong with them.
 torch::Tensor start_values(const TVLayerOptions& options) {
-  TORCH_CHECK_VALUE(options.channels() >= 1, "channels: must be an integer >= 1, got ",
-                    options.channels());
   const std::vector<double>& lam = options.lam();
   const auto count = static_cast<std::int64_t>(lam.size());
   TORCH_CHECK_VALUE(count == 1 || count == options.channels(),
@@ -46,9 +60,32 @@ torch::Tensor at_least_float32(const torch::Tensor& values) {
   return is_small ? values.to(torch::kFloat) : values;
 }
 
+/// The first of some values, as short as Python's layer shows them.
+std::string shown(const torch::Tensor& values) {
+  constexpr std::int64_t kMostShown = 4;
+  constexpr int kDigits = 4;
+  const torch::Tensor first = values.detach().slice(0, 0, kMostShown).to(torch::kCPU);
+  std::ostringstream text;
+  text.precision(kDigits);
+  for (std::int64_t i = 0; i < first.numel(); ++i) {
+    text << (i == 0 ? "" : ", ") << first[i].item<double>();
+  }
+  if (values.numel() > kMostShown) text << ", ...";
+  return text.str();
+}
+
 }  // namespace
 
 TVLayerImpl::TVLayerImpl(TVLayerOptions given) : options(std::move(given)) {
+  // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.VirtualCall): torch's own modules do so
+  reset();
+}
+
+void TVLayerImpl::reset() {
+  TORCH_CHECK_VALUE(options.channels() >= 1, "channels: must be an integer >= 1, got ",
+                    options.channels());
+  libtorch::require_known(options.mode());
+  require_known(options.direction());
   const torch::Tensor lam = start_values(options);
   const auto dtype = torch::get_default_dtype();
   if (options.learnable()) {
@@ -64,38 +101,35 @@ torch::Tensor TVLayerImpl::lam() const {
   return torch::softplus(at_least_float32(raw_lam));
 }
 
-torch::Tensor TVLayerImpl::forward(const torch::Tensor& x) {
-  const ProxTv1dOptions call = call_options(x);
-  const std::int64_t behind = is_signal(options) ? 1 : 2;  // dimensions behind the channels
-  const std::int64_t channels = x.size(-1 - behind);
-  TORCH_CHECK_VALUE(options.channels() == 1 || options.channels() == channels, "x: must have ",
-                    options.channels(), " channels, got ", channels, " in shape ", x.sizes());
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(1 + behind), 1);
-  shape[0] = options.channels();
-  return prox_tv1d(x, lam().view(shape), call);
-}
-
 torch::Tensor TVLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& lam) {
-  return prox_tv1d(x, lam, call_options(x));
-}
-
-torch::Tensor TVLayerImpl::forward(const torch::Tensor& x, double lam) {
-  return prox_tv1d(x, lam, call_options(x));
+  TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
+  const Direction direction = options.direction();
+  const std::int64_t dims = dims_behind_channels(direction) + 1;
+  TORCH_CHECK_VALUE(
+      x.dim() == dims || x.dim() == dims + 1, "x: must have shape ",
+      direction == Direction::signal ? "(N, C, L) or (C, L)" : "(N, C, H, W) or (C, H, W)",
+      " with direction ", name_of(direction), ", got shape ", x.sizes());
+  return prox_tv1d(x, lam.defined() ? lam : lam_of_channels(x),
+                   {.dim = direction == Direction::col ? -2 : -1, .mode = options.mode()});
 }
 
 void TVLayerImpl::pretty_print(std::ostream& stream) const {
   stream << "tautline::TVLayer(" << options.channels()
          << ", mode=" << (options.mode() == Mode::sharp ? "sharp" : "smooth")
          << ", direction=" << name_of(options.direction())
-         << ", learnable=" << (options.learnable() ? "true" : "false") << ")";
+         << ", learnable=" << (options.learnable() ? "true" : "false") << ", lam=[" << shown(lam())
+         << "])";
 }
 
-ProxTv1dOptions TVLayerImpl::call_options(const torch::Tensor& x) const {
-  const std::int64_t dims = is_signal(options) ? 3 : 4;
-  TORCH_CHECK_VALUE(x.dim() == dims || x.dim() == dims - 1, "x: must have shape ",
-                    is_signal(options) ? "(N, C, L) or (C, L)" : "(N, C, H, W) or (C, H, W)",
-                    " with direction ", name_of(options.direction()), ", got shape ", x.sizes());
-  return {.dim = options.direction() == Direction::col ? -2 : -1, .mode = options.mode()};
+/// The layer's lambdas, each beside its channel of x.
+torch::Tensor TVLayerImpl::lam_of_channels(const torch::Tensor& x) const {
+  const std::int64_t behind = dims_behind_channels(options.direction());
+  const std::int64_t channels = x.size(-1 - behind);
+  TORCH_CHECK_VALUE(options.channels() == 1 || options.channels() == channels, "x: must have ",
+                    options.channels(), " channels, got ", channels, " in shape ", x.sizes());
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(1 + behind), 1);
+  shape[0] = options.channels();
+  return lam().view(shape);
 }
 
 }  // namespace tautline

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "libtorch/arguments.h"
 #include "libtorch/calls.h"
 #include "torch/tv1d.h"
 
@@ -72,10 +73,10 @@ struct Gradients {
 Gradients pull_back(const Tensor& grad_y, const Tensor& partition, const Tensor& x, const Tensor& y,
                     const Tensor& weight, const Batch& batch, const Wanted& wanted) {
   return call([&] {
-    const auto [grad_x, grad_lam, grad_weight] =
-        torch_ops::backward1d(to_stable(grad_y), to_stable(partition), to_optional(x),
-                              to_optional(y), to_optional(weight), batch.dim, batch.sharpen,
-                              batch.dtype, wanted.lam_size, wanted.x, wanted.lam, wanted.weight);
+    const auto [grad_x, grad_lam, grad_weight] = torch_ops::backward1d(
+        to_stable("grad_y", grad_y), to_stable("partition", partition), to_optional("x", x),
+        to_optional("y", y), to_optional("weight", weight), batch.dim, batch.sharpen, batch.dtype,
+        wanted.lam_size, wanted.x, wanted.lam, wanted.weight);
     return Gradients{
         .x = from_stable(grad_x), .lam = from_stable(grad_lam), .weight = from_stable(grad_weight)};
   });
@@ -85,8 +86,9 @@ Tensor push_forward(const Tensor& partition, const Tensor& tangent_x, const Tens
                     const Batch& batch) {
   return call([&] {
     return from_stable(torch_ops::jvp1d(
-        to_stable(partition), std::nullopt, std::nullopt, std::nullopt, to_optional(tangent_x),
-        to_optional(tangent_lam), std::nullopt, batch.dim, batch.sharpen, batch.n, batch.dtype));
+        to_stable("partition", partition), std::nullopt, std::nullopt, std::nullopt,
+        to_optional("tangent_x", tangent_x), to_optional("tangent_lam", tangent_lam), std::nullopt,
+        batch.dim, batch.sharpen, batch.n, batch.dtype));
   });
 }
 
@@ -266,11 +268,13 @@ class Solve : public torch::autograd::Function<Solve> {
                                           double number, std::int64_t dim, bool sharpen,
                                           bool keep_partition) {
     return call([&] {
+      const auto samples = to_stable("x", x);
+      const auto weights = to_optional("weight", weight);
       const auto [y, partition] =
-          lam.defined() ? torch_ops::solve1d(to_stable(x), to_stable(lam), to_optional(weight), dim,
-                                             sharpen, keep_partition)
-                        : torch_ops::solve1d_number(to_stable(x), number, to_optional(weight), dim,
-                                                    sharpen, keep_partition);
+          lam.defined()
+              ? torch_ops::solve1d(samples, to_stable("lam", lam), weights, dim, sharpen,
+                                   keep_partition)
+              : torch_ops::solve1d_number(samples, number, weights, dim, sharpen, keep_partition);
       return std::tuple(from_stable(y), from_stable(partition));
     });
   }
@@ -284,6 +288,14 @@ void require_floating(const char* name, const Tensor& tensor) {
       ": dtype must be float16, bfloat16, float32 or float64, got ", type);
 }
 
+/// Without this a dual tensor would lose its tangent in silence: torch's functions in C++
+/// have no forward derivative, and where no gradient is recorded they are not even asked.
+void refuse_tangent(const char* name, const Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!tensor.defined() || !tensor._fw_grad(/*level=*/0).defined(), name,
+                              ": must have no tangent, since prox_tv1d has no forward derivative "
+                              "in C++; Python's has");
+}
+
 bool needs_gradient(const Tensor& tensor) {
   return tensor.defined() && tensor.requires_grad();
 }
@@ -291,9 +303,12 @@ bool needs_gradient(const Tensor& tensor) {
 /// `lam` undefined: `number` instead.
 Tensor solve(const Tensor& x, const Tensor& lam, double number, const ProxTv1dOptions& options) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
-  require_floating("x", x);
-  require_floating("lam", lam);
-  require_floating("weight", options.weight);
+  for (const auto& [name, tensor] :
+       {std::pair("x", x), std::pair("lam", lam), std::pair("weight", options.weight)}) {
+    require_floating(name, tensor);
+    refuse_tangent(name, tensor);
+  }
+  libtorch::require_known(options.mode);
   const std::int64_t dims = std::max<std::int64_t>(x.dim(), 1);
   TORCH_CHECK_VALUE(options.dim >= -dims && options.dim < dims, "dim: must be from ", -dims, " to ",
                     dims - 1, " for this x, got ", options.dim);

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/forward_grad.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <functional>
 #include <limits>
-#include <string>
 #include <vector>
+
+#include "support.h"
 
 namespace {
 
@@ -53,13 +55,17 @@ void expect_gradient(const std::function<Tensor(const Tensor&)>& solve, const Te
   EXPECT_TRUE(at::allclose(gradient, expected, 1e-6, 1e-7)) << gradient << expected;
 }
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const c10::ValueError& error) {
-    return error.what_without_backtrace();
-  }
-  return "no error";
+/// Tensors whose memory does not hold their values: the opposite of them, or nothing.
+Tensor with_negative_bit(const Tensor& values) {
+  Tensor negative = at::imag(at::complex(at::zeros_like(values), -values).conj());
+  EXPECT_TRUE(negative.is_neg());
+  return negative;
+}
+
+Tensor without_memory(at::IntArrayRef shape) {
+  Tensor zeros = at::_efficientzerotensor(shape, at::TensorOptions(at::kDouble));
+  EXPECT_TRUE(zeros._is_zerotensor());
+  return zeros;
 }
 
 TEST(LibtorchProxTv1d, GivesTheCoresBits) {
@@ -150,6 +156,23 @@ TEST(LibtorchProxTv1d, SecondDerivativeWithWeightsSaysThatItIsNotThere) {
   EXPECT_THROW(grad.sum().backward(), c10::NotImplementedError);
 }
 
+TEST(LibtorchProxTv1d, ForwardDerivativesSayThatTheyAreNotThere) {
+  const Tensor x = noise({2, 6});
+  const Tensor lam = positive({1});
+  const Tensor variable = x.clone().requires_grad_();
+  const std::uint64_t level = torch::autograd::ForwardADLevel::get_next_idx();
+  const auto dual = [&](const Tensor& primal) {
+    return at::_make_dual(primal, at::ones_like(primal), static_cast<std::int64_t>(level));
+  };
+  EXPECT_THROW(prox_tv1d(dual(x), lam), c10::NotImplementedError);
+  EXPECT_THROW(prox_tv1d(x, dual(lam)), c10::NotImplementedError);
+  EXPECT_THROW(prox_tv1d(variable, dual(lam)), c10::NotImplementedError);
+  EXPECT_THROW(prox_tv1d(x, lam, {.weight = dual(positive({6}))}), c10::NotImplementedError);
+  const Tensor y = prox_tv1d(variable, lam);
+  EXPECT_THROW(torch::autograd::grad({y}, {variable}, {dual(x)}), c10::Error);
+  torch::autograd::ForwardADLevel::release_idx(level);
+}
+
 TEST(LibtorchProxTv1d, RecordsNothingWhereNothingNeedsIt) {
   const Tensor x = noise({2, 6}).requires_grad_();
   EXPECT_TRUE(prox_tv1d(x, 0.3).requires_grad());
@@ -163,11 +186,82 @@ TEST(LibtorchProxTv1d, NamesTheArgumentAtFault) {
   EXPECT_EQ(error_of([&] { prox_tv1d(x, -1.0); }), "lam: must be >= 0 and not NaN, got -1");
   EXPECT_EQ(error_of([&] { prox_tv1d(x, 1.0, {.dim = 2}); }),
             "dim: must be from -2 to 1 for this x, got 2");
+  EXPECT_EQ(error_of([&] { prox_tv1d(x, 1.0, {.mode = static_cast<Mode>(7)}); }),
+            "mode: must be Mode::smooth or Mode::sharp, got Mode(7)");
   EXPECT_EQ(error_of([&] { prox_tv1d(x.to(at::kLong), 1.0); }),
             "x: dtype must be float16, bfloat16, float32 or float64, got Long");
   EXPECT_EQ(error_of([&] { prox_tv1d(x, Tensor()); }), "lam: must be defined");
   EXPECT_EQ(error_of([&] { prox_tv1d(x[0][0], x); }),
             "lam: must not have more dimensions than x, got 2");
+}
+
+TEST(LibtorchProxTv1d, ReadsTensorsWithTheNegativeBit) {
+  const Tensor x = noise({3, 5});
+  const Tensor lam = positive({3, 1});
+  const Tensor weight = positive({5});
+  const Tensor expected = prox_tv1d(x, lam, {.weight = weight});
+  const auto solve = [&](const Tensor& samples) {
+    return prox_tv1d(samples, with_negative_bit(lam), {.weight = with_negative_bit(weight)});
+  };
+  EXPECT_TRUE(at::equal(solve(with_negative_bit(x)), expected));
+  EXPECT_TRUE(at::equal(solve(with_negative_bit(x).requires_grad_()), expected));
+  const Tensor columns = with_negative_bit(x.t());
+  EXPECT_TRUE(at::equal(prox_tv1d(columns, 0.3, {.dim = 0}), prox_tv1d(x, 0.3).t()));
+}
+
+TEST(LibtorchProxTv1d, ReadsGradientsWithTheNegativeBit) {
+  const Tensor grad_y = noise({2, 6}, 5);
+  const Tensor lam = positive({2, 1}).requires_grad_();
+  for (const Tensor& weight : {Tensor(), positive({6})}) {
+    const Tensor x = noise({2, 6}).requires_grad_();
+    const Tensor y = prox_tv1d(x, lam, {.weight = weight});
+    const auto expected = torch::autograd::grad({y}, {x, lam}, {grad_y}, true);
+    const auto gradients = torch::autograd::grad({y}, {x, lam}, {with_negative_bit(grad_y)}, true);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(at::equal(gradients[i], expected[i]));
+    }
+  }
+}
+
+TEST(LibtorchProxTv1d, ReadsTensorsWithoutMemoryAsZeros) {
+  const Tensor x = noise({3, 5}).requires_grad_();
+  const Tensor zeros = without_memory({3, 5});
+  EXPECT_TRUE(at::equal(prox_tv1d(zeros, 0.3), at::zeros({3, 5}, at::kDouble)));
+  EXPECT_TRUE(at::equal(prox_tv1d(x, without_memory({3, 1})), x));
+  EXPECT_TRUE(prox_tv1d(x, 0.3, {.weight = zeros}).isnan().all().item<bool>());
+  const Tensor gradient = torch::autograd::grad({prox_tv1d(x, 0.3)}, {x}, {zeros})[0];
+  EXPECT_TRUE(at::equal(gradient, at::zeros({3, 5}, at::kDouble)));
+}
+
+TEST(LibtorchProxTv1d, RefusesTensorsThatAreNotDense) {
+  const Tensor x = noise({3, 5});
+  EXPECT_EQ(error_of([&] { prox_tv1d(x.to_sparse(), 1.0); }),
+            "x: must be a dense tensor, got layout Sparse");
+  EXPECT_EQ(error_of([&] {
+              prox_tv1d(x, positive({3, 1}).to_sparse_csr());
+            }),
+            "lam: must be a dense tensor, got layout SparseCsr");
+  const Tensor weight = positive({3, 5}).to(at::kFloat).to_mkldnn();
+  EXPECT_EQ(error_of([&] { prox_tv1d(x, 1.0, {.weight = weight}); }),
+            "weight: must be a dense tensor, got layout Mkldnn");
+  const Tensor nested = at::_nested_tensor_from_tensor_list({x[0], x[1]});
+  EXPECT_EQ(error_of([&] { prox_tv1d(nested, 1.0); }),
+            "x: must be a dense tensor, got a nested one");
+  const Tensor variable = x.clone().requires_grad_();
+  const Tensor y = prox_tv1d(variable, 1.0);
+  EXPECT_EQ(error_of([&] { torch::autograd::grad({y}, {variable}, {x.to_sparse()}); }),
+            "grad_y: must be a dense tensor, got layout Sparse");
+}
+
+TEST(LibtorchProxTv1d, RefusesDevicesByName) {
+  const Tensor x = noise({3, 5});
+  const Tensor elsewhere = at::ones({3, 1}, at::TensorOptions(at::kDouble).device(at::kMeta));
+  EXPECT_EQ(error_of([&] { prox_tv1d(elsewhere, elsewhere); }),
+            "x: must be on the CPU or on CUDA, got meta");
+  EXPECT_EQ(error_of([&] { prox_tv1d(x, elsewhere); }),
+            "lam: must be on the CPU or on CUDA, got meta");
+  EXPECT_EQ(error_of([&] { prox_tv1d(x, 1.0, {.weight = elsewhere}); }),
+            "weight: must be on the CPU or on CUDA, got meta");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@ import copy
 import io
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import torch
 import tautline
 from tautline import TVLayer
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 DIRECTIONS = {"row": ((2, 3, 5, 6), -1), "col": ((2, 3, 5, 6), -2), "1d": ((2, 3, 7), -1)}
 
 
@@ -118,10 +120,14 @@ def test_copies_pickles_and_states_give_the_same_bits(make, learnable):
         assert torch.equal(other(x), layer(x))
 
 
-def test_state_has_the_names_that_cpp_has_too():
-    assert list(TVLayer(3, direction="row").state_dict()) == ["raw_lam"]
-    assert list(TVLayer(3, direction="row", learnable=False).state_dict()) == ["fixed_lam"]
-    assert TVLayer(3, direction="row").raw_lam.shape == (3,)
+def test_state_is_the_one_that_cpp_loads():
+    # examples/cpp/load_state.cpp reads the same file into the same net.
+    net = torch.nn.Sequential(
+        TVLayer(3, direction="row"), TVLayer(1, direction="col", learnable=False)
+    )
+    net.load_state_dict(torch.load(EXAMPLES / "cpp" / "python_state.pt"))
+    torch.testing.assert_close(net[0].lam, torch.tensor([0.1, 0.2, 0.3]))
+    assert net[1].lam.tolist() == [0.25]
 
 
 def test_a_half_precision_net_keeps_its_lambda_in_float32(make):

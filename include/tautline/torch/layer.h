@@ -1,13 +1,15 @@
-// The total variation layer as a LibTorch module, with the names and the meaning of
-// Python's tautline.TVLayer: a state saved there is loaded here.
+// The total variation layer as a LibTorch module, with the meaning of Python's
+// tautline.TVLayer and its names and shapes of parameters and buffers: a state_dict saved
+// there is loaded here tensor by tensor (examples/cpp/load_state.cpp).
 #pragma once
 
 #include <torch/arg.h>
-#include <torch/nn/module.h>
+#include <torch/nn/cloneable.h>
+#include <torch/nn/modules/common.h>
+#include <torch/nn/modules/container/any.h>
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
-#include <optional>
 #include <ostream>
 #include <vector>
 
@@ -18,7 +20,8 @@ namespace tautline {
 
 /// row: differences along the last dimension of (N, C, H, W) or (C, H, W); col: along
 /// the one before it; signal: along the last of (N, C, L) or (C, L), Python's "1d".
-enum class Direction : std::uint8_t { row, col, signal };
+/// (image, both directions of an image at once, Python's "2d", is not there yet.)
+enum class Direction : std::uint8_t { image, row, col, signal };
 
 struct TAUTLINE_API TVLayerOptions {
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -27,7 +30,7 @@ struct TAUTLINE_API TVLayerOptions {
   /// Number of channels, each with a lambda of its own; 1: one lambda for all.
   TORCH_ARG(std::int64_t, channels);
   TORCH_ARG(Mode, mode) = Mode::smooth;
-  TORCH_ARG(Direction, direction) = Direction::row;
+  TORCH_ARG(Direction, direction) = Direction::image;
   /// Where lambda starts, or its value if it is not learnable: one number, or one for
   /// each channel. > 0 if learnable, else >= 0 (0 is the identity, infinity the mean).
   TORCH_ARG(std::vector<double>, lam) = {0.05};
@@ -36,15 +39,16 @@ struct TAUTLINE_API TVLayerOptions {
   TORCH_ARG(bool, learnable) = true;
 };
 
-class TAUTLINE_API TVLayerImpl : public torch::nn::Module {
+class TAUTLINE_API TVLayerImpl : public torch::nn::Cloneable<TVLayerImpl> {
  public:
   explicit TVLayerImpl(TVLayerOptions options);
 
-  /// Smooths or sharpens x; with the layer's own lambdas, or those given for this call
-  /// as in prox_tv1d.
-  torch::Tensor forward(const torch::Tensor& x);
-  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& lam);
-  torch::Tensor forward(const torch::Tensor& x, double lam);
+  /// Makes the parameter or buffer, with lambda as the options have it.
+  void reset() override;
+
+  /// Smooths or sharpens x; with the layer's own lambdas, or with those given for this
+  /// call, as in prox_tv1d (one number: a tensor without dimensions).
+  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& lam = {});
 
   /// The current lambdas, of shape (channels), in at least float32.
   [[nodiscard]] torch::Tensor lam() const;
@@ -55,8 +59,11 @@ class TAUTLINE_API TVLayerImpl : public torch::nn::Module {
   torch::Tensor raw_lam;    // NOLINT(readability-identifier-naming)
   torch::Tensor fixed_lam;  // NOLINT(readability-identifier-naming)
 
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, torch::nn::AnyValue(torch::Tensor())})
+
  private:
-  [[nodiscard]] ProxTv1dOptions call_options(const torch::Tensor& x) const;
+  [[nodiscard]] torch::Tensor lam_of_channels(const torch::Tensor& x) const;
 };
 
 TORCH_MODULE(TVLayer);

@@ -29,7 +29,8 @@ struct ProxTv1dOptions {
 ///
 /// Differentiable with respect to x, lam and weight, and twice so without weight. What
 /// is kept for that is 2 bits an element (with weight also x, y and weight), and
-/// nothing where no argument requires a gradient. Forward AD and vmap are Python's.
+/// nothing where no argument requires a gradient. Forward AD and vmap are Python's alone,
+/// and errors here.
 TAUTLINE_API torch::Tensor prox_tv1d(const torch::Tensor& x, const torch::Tensor& lam,
                                      const ProxTv1dOptions& options = {});
 TAUTLINE_API torch::Tensor prox_tv1d(const torch::Tensor& x, double lam,

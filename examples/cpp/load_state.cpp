@@ -1,0 +1,56 @@
+// Loads what was trained in Python, where torch.save(dict(net.state_dict()), file) saved it:
+// parameters and buffers have the same names and shapes in both.
+#include <tautline/torch/layer.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/serialize.h>
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <vector>
+
+namespace {
+
+/// What load_state_dict does in Python: every tensor by its name, none left over.
+void load_state(torch::nn::Module& net, const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  TORCH_CHECK_VALUE(file, "file: cannot be read: ", path);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto state = torch::pickle_load(bytes).toGenericDict();
+  const torch::NoGradGuard no_grad;
+  std::size_t loaded = 0;
+  for (const auto& tensors : {net.named_parameters(), net.named_buffers()}) {
+    for (const auto& own : tensors) {
+      const torch::Tensor saved = state.at(own.key()).toTensor();
+      TORCH_CHECK_VALUE(own.value().sizes() == saved.sizes(), own.key(), ": must have shape ",
+                        own.value().sizes(), ", got ", saved.sizes());
+      own.value().copy_(saved);
+      ++loaded;
+    }
+  }
+  TORCH_CHECK_VALUE(loaded == state.size(), "file: must have ", loaded, " tensors, got ",
+                    state.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s FILE\n", argv[0]);
+    return 2;
+  }
+  try {
+    const auto rows = tautline::TVLayerOptions(3).direction(tautline::Direction::row);
+    const auto columns =
+        tautline::TVLayerOptions(1).direction(tautline::Direction::col).learnable(false);
+    torch::nn::Sequential net{tautline::TVLayer(rows), tautline::TVLayer(columns)};
+    load_state(*net, argv[1]);
+    std::cout << net << '\n';
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
