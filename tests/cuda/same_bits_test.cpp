@@ -158,6 +158,18 @@ TEST_F(SameBits, OfRowsThatAreHardToSearch) {
   }
 }
 
+/// Larger batches have longer chunks, so their pieces begin elsewhere.
+TEST_F(SameBits, OfLongRowsInBatchesOfAnySize) {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const Pool pool(9000, 9);
+    const Bits few = solve(pool, dtype, Pool::kRows, Layout::rows);
+    for (const Layout layout : {Layout::rows, Layout::columns}) {
+      expect_the_same(solve(pool, dtype, 300, layout), 300, few,
+                      dtype_name(dtype) + (layout == Layout::rows ? " rows" : " columns"));
+    }
+  }
+}
+
 /// Rows of at most 8192 samples are searched in one kernel, longer ones in three.
 TEST_F(SameBits, OfPartitionsOnEitherSideOfAKernelsReach) {
   Random random(base_seed());

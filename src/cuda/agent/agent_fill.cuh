@@ -9,7 +9,6 @@
 
 #include "cuda/warp/long_rows.cuh"
 #include "step/segment.h"
-#include "step/slope_search.h"
 
 namespace tautline::detail {
 
@@ -31,36 +30,28 @@ class AgentFill {
         last_starts_(shared) {}
 
   __device__ void fill_nan() const noexcept {
+    if (word_ >= words_) return;
     for (int i = 0; i < 16; ++i) {
       const std::int32_t k = word_ * 16 + i;
       if (k < n_) y(k) = narrow<Storage>(std::numeric_limits<T>::quiet_NaN());
     }
-    if (word_ < words_) codes_[word_] = word_ == 0 ? 3U : 0U;
+    codes_[word_] = word_ == 0 ? 3U : 0U;
   }
 
   __device__ void fill() const noexcept {
     const std::uint32_t codes = word_ < words_ ? codes_[word_] : 0;
     const std::int32_t before = start_before(codes);
+    if (word_ >= words_) return;
     T current = before >= 0 ? values_[before] : T(0);
-    std::uint32_t real = codes;
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
       const std::int32_t k = word_ * 16 + i;
-      const auto code = static_cast<Code>(codes >> (2 * i) & 3U);
-      if (code != Code::continues) {
-        const T value = values_[k];
-        if (k == 0 || is_real_jump(code == Code::down, current, value)) {
-          current = value;
-        } else {
-          real &= ~(3U << (2 * i));  // between two pieces, made up by rounding
-        }
-      }
+      if ((codes >> (2 * i) & 3U) != 0) current = values_[k];
       if (k < n_) {
         const T sample = call_.rows.sharp ? widen<T>(x(k)) : T(0);
         y(k) = narrow<Storage>(call_.rows.sharp ? mirror(sample, current) : current);
       }
     }
-    if (real != codes) codes_[word_] = real;
   }
 
  private:

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "cuda/warp/long_rows.cuh"
 #include "cuda/warp/search.cuh"
@@ -40,21 +41,27 @@ class AgentLongRow {
         codes[w] = 0;
       if (chunk_ == 0) call_.kinds[row_] = LongRowKind::searched;
     }
-    const CommonJump jump =
-        find_common_jump<Search, double>(*this, first, min(first + kLongLimit, n), n,
-                                         has_chunk_ && chunk_ > 0 && (kEdges || row_lam_ > 0));
+    const std::int32_t limit = n - first < kLongLimit ? n : first + kLongLimit;
+    const CommonJump jump = find_common_jump<Search, double>(
+        *this, first, limit, n, has_chunk_ && chunk_ > 0 && (kEdges || row_lam_ > 0));
     if (!has_chunk_) return;
-    call_.starts[row_ * call_.chunks + chunk_] =
-        chunk_ == 0  ? 0
-        : jump.found ? 2 * jump.first + (jump.code == Code::up ? 1 : 0)
-                     : -1;
+    std::int32_t start = jump.code == Code::up ? -jump.first : jump.first;
+    if (!jump.found) start = LongRows<Storage>::kNowhere;
+    call_.starts[row_ * call_.chunks + chunk_] = chunk_ == 0 ? 0 : start;
+    call_.meets[row_ * call_.chunks + chunk_] = kNobody;
   }
 
   /// Searches the lane's piece.
   __device__ void search() noexcept {
-    const Piece piece = find_piece();
+    std::int32_t next_chunk = 0;
+    const Piece piece = find_piece(next_chunk);
     const PieceResult result = search_piece<Search, double>(*this, piece, *this);
     if (!has_chunk_) return;
+    if (piece.active) {
+      __threadfence();  // the codes before what others are told
+      if (chunk_ > 0) meet_at(chunk_, first_value_, false);
+      if (next_chunk > 0) meet_at(next_chunk, last_value_, true);
+    }
     // A value may be odd because a sample is, or because samples are too large: care tells.
     if (result.gave_up || result.is_odd || has_extreme_lam_) {
       call_.tell(row_, LongRowKind::careful);
@@ -96,7 +103,9 @@ class AgentLongRow {
   // --- Sink ---
 
   __device__ void put(std::int32_t first, bool is_real, bool down, double value) noexcept {
+    if (first_value_ != first_value_) first_value_ = value;
     if (!is_real) return;
+    last_value_ = value;
     const double shifted = value + origin_;
     using T = typename LongRows<Storage>::T;
     call_.values[row_ * call_.rows.shape.n + first] = static_cast<T>(shifted);
@@ -110,6 +119,8 @@ class AgentLongRow {
   /// No edge of samples that the search can take carries more.
   static constexpr double kMostLam = 0x1p960;
   static constexpr double kLargestSize = 0x1p900;
+  /// A NaN that no value is.
+  static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
 
   [[nodiscard]] static __device__ double bounded(double lam) noexcept {
     return lam < kMostLam ? lam : kMostLam;  // NaN too: such a row comes to nothing
@@ -130,23 +141,47 @@ class AgentLongRow {
     return true;
   }
 
-  /// From where the lane knows the true search to where the next lane does.
-  [[nodiscard]] __device__ Piece find_piece() noexcept {
+  [[nodiscard]] static __device__ Code code_of(std::int32_t start) noexcept {
+    return start < 0 ? Code::up : Code::down;
+  }
+
+  /// From where the lane knows the true search to where the next lane does, that of next_chunk.
+  [[nodiscard]] __device__ Piece find_piece(std::int32_t& next_chunk) noexcept {
+    constexpr std::int32_t kNowhere = LongRows<Storage>::kNowhere;
     const std::int32_t n = call_.rows.shape.n;
     const std::int32_t* starts = call_.starts + row_ * call_.chunks;
-    const std::int32_t own = has_chunk_ ? starts[chunk_] : -1;
-    std::int32_t last = n;
-    Code after = Code::continues;
-    for (std::int32_t c = chunk_ + 1; own >= 0 && c < call_.chunks && c * call_.chunk < last; ++c) {
+    const std::int32_t own = has_chunk_ ? starts[chunk_] : kNowhere;
+    Piece piece = {own == kNowhere ? n : abs(own), n, chunk_ == 0 ? Code::plain : code_of(own),
+                   Code::continues, false};
+    for (std::int32_t c = chunk_ + 1;
+         piece.first < n && c < call_.chunks && c * call_.chunk < piece.last; ++c) {
       const std::int32_t start = starts[c];
-      if (start >= 0 && start / 2 < last) {
-        last = start / 2;
-        after = (start & 1) != 0 ? Code::up : Code::down;
+      // Of lanes that begin at one place the last one searches.
+      if (start != kNowhere && abs(start) <= piece.last) {
+        piece.last = abs(start);
+        piece.after = code_of(start);
+        next_chunk = c;
       }
     }
     look_at_chunk();
-    const Code code = chunk_ == 0 ? Code::plain : (own & 1) != 0 ? Code::up : Code::down;
-    return {own / 2, last, code, after, own >= 0 && own / 2 < last && !has_extreme_lam_};
+    piece.active = piece.first < piece.last && !has_extreme_lam_;
+    return piece;
+  }
+
+  /// Where two pieces meet, at the start of the one of `chunk`, the jump may be made up by
+  /// rounding: whichever lane comes last sees it, and takes the border away.
+  __device__ void meet_at(std::int32_t chunk, double value, bool is_left) const noexcept {
+    const std::int64_t at = row_ * call_.chunks + chunk;
+    const auto own = static_cast<unsigned long long>(__double_as_longlong(value));
+    const unsigned long long told =
+        atomicExch(reinterpret_cast<unsigned long long*>(call_.meets) + at, own);
+    if (told == kNobody) return;
+    const double other = __longlong_as_double(static_cast<long long>(told));
+    const std::int32_t start = call_.starts[at];
+    if (is_real_jump(start >= 0, is_left ? value : other, is_left ? other : value)) return;
+    const std::int32_t first = abs(start);
+    __threadfence();
+    atomicAnd(call_.codes_of(row_) + first / 16, ~(3U << (2 * (first % 16))));
   }
 
   /// What the search cannot take: an edge of lam 0, or samples near the ends of the range.
@@ -175,6 +210,8 @@ class AgentLongRow {
   const std::int64_t lam_offset_;
   double row_lam_;
   bool has_extreme_lam_ = false;
+  double first_value_ = std::numeric_limits<double>::quiet_NaN();  // of the piece's segments
+  double last_value_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 }  // namespace tautline::detail

@@ -19,6 +19,7 @@ struct LongScratch {
     const std::int64_t words = rows.count * ((std::int64_t{rows.n} + 15) / 16);
     kinds = scratch.take<LongRowKind>(rows.count);
     starts = scratch.take<std::int32_t>(rows.count * chunks);
+    meets = scratch.take<std::uint64_t>(rows.count * chunks);
     codes = scratch.take<std::uint32_t>(words);
     values = scratch.take<T>(rows.count * rows.n);
     const std::size_t slot = CarefulScratch::bytes(rows.n);
@@ -31,6 +32,7 @@ struct LongScratch {
   std::int32_t chunks;
   LongRowKind* kinds;
   std::int32_t* starts;
+  std::uint64_t* meets;
   std::uint32_t* codes;
   T* values;
   std::int64_t slots;
@@ -71,6 +73,7 @@ Status long_rows_in(const Forward1d& call, const Context& context) noexcept {
   rows.chunks = scratch.chunks;
   rows.kinds = scratch.kinds;
   rows.starts = scratch.starts;
+  rows.meets = scratch.meets;
   rows.codes = call.partition != nullptr ? call.partition : scratch.codes;
   rows.values = scratch.values;
   rows.careful_block = scratch.careful;

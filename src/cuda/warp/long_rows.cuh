@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "cuda/tuning/tuning_long.h"
 #include "cuda/warp/forward_rows.cuh"
@@ -14,14 +15,16 @@ enum class LongRowKind : std::int32_t { searched = 0, careful = 1, nan = 2 };
 template <class Storage>
 struct LongRows {
   using T = ArithmeticOf<Storage>;
+  static constexpr std::int32_t kNowhere = std::numeric_limits<std::int32_t>::min();
 
   ForwardRows<Storage> rows;
-  std::int32_t chunk;    // samples that a lane begins with
-  std::int32_t chunks;   // of a row
-  LongRowKind* kinds;    // a row
-  std::int32_t* starts;  // a chunk: where its lane begins, doubled, and 1 for a jump up; -1: not
-  std::uint32_t* codes;  // the partition, or what stands for it
-  T* values;             // an element, only at the starts of segments
+  std::int32_t chunk;        // samples that a lane begins with
+  std::int32_t chunks;       // of a row
+  LongRowKind* kinds;        // a row
+  std::int32_t* starts;      // a chunk: where its lane begins, negative behind a jump up; kNowhere
+  std::uint64_t* meets;      // a chunk: what lanes tell one another where its piece begins
+  std::uint32_t* codes;      // the partition, or what stands for it
+  T* values;                 // an element, only at the starts of segments
   std::byte* careful_block;  // slots for rows that need care, side by side
   std::int64_t careful_slots;
 
