@@ -5,8 +5,8 @@
 // A Source has sample(i), lam(i), prepare(first, next, last), which is called by all lanes
 // before samples from `next` on are read, and load(i, last, samples), which reads a group of
 // samples from i on, NaN from `last` on, and gives their lams back; and zero(), a 0 that no
-// compiler knows of. A Sink has put(first, down, value) for the start of a segment behind a jump,
-// or at the start of the row, where `down` means nothing.
+// compiler knows of. A Sink has put(first, is_real, down, value) for the start of a segment behind
+// a jump, or at the start of the row, where `down` means nothing.
 //
 // The loops end by a vote of the lanes: otherwise a device's compiler makes an inner loop
 // of the steps between two jumps, which all lanes leave together.

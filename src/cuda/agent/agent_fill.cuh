@@ -22,7 +22,7 @@ class AgentFill {
       : call_(call),
         row_(row),
         n_(call.rows.shape.n),
-        words_((n_ + 15) / 16),
+        words_((n_ - 1) / 16 + 1),
         first_word_(tile * kFillThreads),
         word_(first_word_ + static_cast<std::int32_t>(threadIdx.x)),
         values_(call.values + row * n_),

@@ -98,18 +98,18 @@ class AgentHardRow {
 
   // --- From memory ---
 
-  /// Whether all samples are finite.
+  /// Whether no sum of the samples can overflow, nor such a sum times a length.
   __device__ bool stage() const noexcept {
-    bool is_finite = true;
+    bool is_small = true;
     __syncwarp();
 #pragma unroll 8
     for (std::int32_t i = lane_; i < n_; i += kLanes) {
       const T value = widen<T>(x_[i * call_.x.stride]);
       samples_[place(i)] = value;
-      is_finite = is_finite && value - value == 0;
+      is_small = is_small && fabs(static_cast<double>(value)) <= 0x1p900;
     }
     __syncwarp();
-    return __all_sync(kWarp, is_finite) != 0;
+    return __all_sync(kWarp, is_small) != 0;
   }
 
   // --- Level by level ---
@@ -162,19 +162,27 @@ class AgentHardRow {
     for (std::int32_t i = first_; i < borders.first; ++i) head_sum += sample(i);
     double tail_sum = 0;
     for (std::int32_t i = has_border ? borders.last : last_; i < last_; ++i) tail_sum += sample(i);
-    double up_to = head_sum;  // the heads of all lanes up to this one
+    // What the lanes from the last border on up to this one have of its segment.
+    double up_to = has_border ? tail_sum : head_sum;
+    bool restarts = has_border;
 #pragma unroll
     for (int d = 1; d < kLanes; d *= 2) {
       const double before = __shfl_up_sync(kWarp, up_to, d);
-      if (lane_ >= d) up_to += before;
+      const bool restarted = __shfl_up_sync(kWarp, restarts ? 1 : 0, d) != 0;
+      if (lane_ >= d && !restarts) {
+        up_to += before;
+        restarts = restarted;
+      }
     }
     const unsigned with = __ballot_sync(kWarp, has_border);
     const unsigned behind = with & ~((2U << lane_) - 1);
     const int right = behind != 0 ? __ffs(static_cast<int>(behind)) - 1 : kLanes - 1;
     const std::int32_t border_behind = __shfl_sync(kWarp, borders.first, right);
-    const double up_to_right = __shfl_sync(kWarp, up_to, right);
+    // The last lane of the segment may have a border itself, before which it has a head.
+    const double before_right = __shfl_sync(kWarp, up_to, behind != 0 ? right - 1 : right);
+    const double head_of_right = __shfl_sync(kWarp, head_sum, right);
     const SharedSegment own = {borders.last, behind != 0 ? border_behind : n_,
-                               tail_sum + (up_to_right - up_to)};
+                               before_right + (behind != 0 ? head_of_right : 0)};
     const int left = left_of(with);
     const SharedSegment shared = {__shfl_sync(kWarp, own.first, left),
                                   __shfl_sync(kWarp, own.last, left),
@@ -204,6 +212,7 @@ class AgentHardRow {
     const auto side_behind =
         static_cast<Side>(__shfl_sync(kWarp, static_cast<int>(ends.head), from));
     const bool is_cut = behind != 0 && lane.cut_between(ends, side_behind);
+    __syncwarp();
     return __any_sync(kWarp, is_cut || ends.any_cut) != 0;
   }
 
@@ -240,6 +249,7 @@ class AgentHardRow {
       }
       left = value;
     }
+    __syncwarp();
     return __any_sync(kWarp, any) != 0;
   }
 

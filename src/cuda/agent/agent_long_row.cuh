@@ -36,8 +36,8 @@ class AgentLongRow {
     const std::int32_t first = chunk_ * call_.chunk;
     if (has_chunk_) {
       std::uint32_t* codes = call_.codes_of(row_);
-      const std::int32_t words = (n + 15) / 16;
-      for (std::int32_t w = first / 16; w < min((first + call_.chunk) / 16, words); ++w)
+      const std::int32_t words = (n - 1) / 16 + 1;
+      for (std::int32_t w = first / 16; w < min((first / 16 + call_.chunk / 16), words); ++w)
         codes[w] = 0;
       if (chunk_ == 0) call_.kinds[row_] = LongRowKind::searched;
     }
@@ -134,7 +134,7 @@ class AgentLongRow {
     if (call_.rows.lam_data == nullptr) return true;  // checked before
     if (!kEdges) return lam_at(lam_offset_) >= 0;
     const std::int32_t first = chunk_ * call_.chunk;
-    const std::int32_t last = min(first + call_.chunk, call_.rows.shape.n - 1);
+    const std::int32_t last = first + min(call_.chunk, call_.rows.shape.n - 1 - first);
     for (std::int32_t e = first; e < last; ++e) {
       if (!(lam_at(lam_offset_ + e * call_.rows.lam.stride) >= 0)) return false;
     }
@@ -188,7 +188,7 @@ class AgentLongRow {
   __device__ void look_at_chunk() noexcept {
     if (!has_chunk_) return;
     const std::int32_t first = chunk_ * call_.chunk;
-    const std::int32_t last = min(first + call_.chunk, call_.rows.shape.n);
+    const std::int32_t last = first + min(call_.chunk, call_.rows.shape.n - first);
     if (!kEdges) has_extreme_lam_ = !(row_lam_ >= 1 / kLargestSize);
     for (std::int32_t i = first; i < last; ++i) {
       if constexpr (kEdges) {

@@ -14,7 +14,7 @@ namespace {
 template <class T>
 struct LongScratch {
   LongScratch(std::byte* block, const Rows& rows) noexcept
-      : chunk(long_chunk(rows.count * rows.n)), chunks((rows.n + chunk - 1) / chunk) {
+      : chunk(long_chunk(rows.n)), chunks((rows.n - 1) / chunk + 1) {
     Scratch scratch(block);
     const std::int64_t words = rows.count * ((std::int64_t{rows.n} + 15) / 16);
     kinds = scratch.take<LongRowKind>(rows.count);
@@ -49,7 +49,7 @@ Status launch(const LongRows<Storage>& rows, const Context& context) noexcept {
   kernel_long_search<Storage, kEdges><<<blocks, kLongThreads, 0, stream_of(context)>>>(rows);
   if (const Status status = launch_status(); !status.ok()) return status;
   // As many blocks a tile as there are slots, so that each has its own.
-  const auto tiles = static_cast<unsigned>((rows.rows.shape.n + kFillTile - 1) / kFillTile);
+  const auto tiles = static_cast<unsigned>((rows.rows.shape.n - 1) / kFillTile + 1);
   const auto row_blocks = static_cast<unsigned>(std::min(rows.rows.count, rows.careful_slots));
   kernel_long_fill<Storage><<<dim3(tiles, row_blocks), kFillThreads, 0, stream_of(context)>>>(rows);
   return launch_status();

@@ -13,7 +13,7 @@ inline constexpr int kLanes = 32;
 
 /// Rows that a warp keeps in shared memory to solve with care later.
 inline constexpr int kListRoom = 2 * kLanes;
-/// Tasks whose rows are streamed at once where all of the one before had to be.
+/// Tasks whose rows are streamed at once where half of the one before had to be.
 inline constexpr int kSkippedTasks = 15;
 /// Rows are streamed only where each warp has so many that few lanes idle.
 inline constexpr int kLeastStreamedRows = 8;

@@ -6,9 +6,10 @@
 
 namespace tautline::detail {
 
-/// A lane searches a chunk: a short one where there would be too few lanes to fill a device.
-[[nodiscard]] constexpr std::int32_t long_chunk(std::int64_t elements) noexcept {
-  return elements <= std::int64_t{1} << 21 ? 64 : 128;
+/// A lane searches a chunk: a short one where a row alone would have too few lanes to fill a
+/// device. Where pieces begin is a matter of the row alone.
+[[nodiscard]] constexpr std::int32_t long_chunk(std::int32_t n) noexcept {
+  return n <= 1 << 21 ? 64 : 128;
 }
 /// Samples that it looks at, from the start of its chunk, for a place to begin.
 inline constexpr std::int32_t kLongLimit = 2048;

@@ -29,7 +29,7 @@ struct LongRows {
   std::int64_t careful_slots;
 
   [[nodiscard]] __device__ std::uint32_t* codes_of(std::int64_t row) const noexcept {
-    return codes + row * ((rows.shape.n + 15) / 16);
+    return codes + row * ((rows.shape.n - 1) / 16 + 1);
   }
   /// The worst that any part of a row says of it is what becomes of it.
   __device__ void tell(std::int64_t row, LongRowKind kind) const noexcept {
