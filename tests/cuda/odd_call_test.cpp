@@ -1,6 +1,7 @@
 // Calls that are allowed and rare: odd strides, pointers, lams and sizes, against the CPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -47,6 +48,24 @@ void expect_the_cpus(const std::vector<T>& x, double lam, std::int64_t stride = 
     const auto value = static_cast<double>(found[static_cast<std::size_t>(k * stride)]);
     ASSERT_NEAR(value, solution.y[static_cast<std::size_t>(k)], tolerance)
         << "n " << n << ", lam " << lam << ", stride " << stride << ", element " << k;
+  }
+}
+
+/// Such rows are smooth over too many samples to be searched.
+TEST_F(OddCalls, MayHaveHugeSamplesBesideSmallOnes) {
+  for (const double huge : {1e8, 0.9e308}) {
+    std::vector<double> x(8192);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = std::sin(static_cast<double>(k) / 2000);
+    std::fill(x.begin(), x.begin() + 1436, huge);
+    const Solution solution(Row{"", x, {50}, {}}, DType::float64);
+    DeviceArray<double> on_device(x), y(x.size());
+    Workspace workspace(1, 8192, false);
+    check(prox_tv1d({.x = view(static_cast<const double*>(on_device.data()), {8192}), .lam = 50.0},
+                    view(y.data(), {8192}), {}, workspace.context()));
+    const std::vector<double> found = y.download();
+    for (std::size_t k = 1436; k < x.size(); ++k) {
+      ASSERT_NEAR(found[k], solution.y[k], 1e-9) << "beside " << huge << ", element " << k;
+    }
   }
 }
 

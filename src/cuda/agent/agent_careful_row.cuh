@@ -1,6 +1,6 @@
-// Solves one row in float64 by the taut string, whatever the row is like: the way
-// of rows that a search without another way gave up, that have an edge of lam 0, or that are near
-// the ends of their type's range. Linear in n.
+// Solves one row in float64 by the taut string, whatever the row is like: the way of rows
+// that no other takes. They have an edge of lam 0 or are near the ends of their type's range, or
+// their search gave up in a kernel that has no lists for a warp's work. Linear in n.
 //
 // Mapping: one lane a row; the lanes of a warp keep their scratch side by side.
 // Traffic: x is read three times, running sums and the string's chains (16 bytes an
