@@ -168,8 +168,8 @@ TAUTLINE_HOST_DEVICE inline std::int32_t RowSolver::drop_missing(const RowProble
   std::int32_t smallest = 0;  // edge with the smallest lam since the last present sample
   for (std::int32_t i = 0; i < row.n; ++i) {
     const std::int32_t edge = i - 1;
-    const bool restart = count > 0 && s_.present[count - 1] == edge;
-    if (restart || edge < 0 || !row.per_edge || s_.lam[edge] <= s_.lam[smallest]) smallest = edge;
+    const bool restart = count == 0 || s_.present[count - 1] == edge;
+    if (restart || !row.per_edge || s_.lam[edge] <= s_.lam[smallest]) smallest = edge;
     if (s_.weight[i] == 0) continue;
     s_.present[count] = i;
     s_.first_covered[count] = count == 0 ? 0 : smallest + 1;
