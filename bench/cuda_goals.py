@@ -1,7 +1,7 @@
 """What the CUDA solver is compared with, and the goal of each comparison.
 
 A benchmark's name is group/family/shape/lam/what:DTYPE, with what one of forward and backward, or
-these with _graph: replayed from a CUDA graph (see bench/cuda).
+these with _queued: many calls in a row; with _graph: replayed from a CUDA graph (see bench/cuda).
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ FEW_ROWS = {FORWARD: 10.0, BACKWARD: 3.0}
 FEW_ROWS_PLUS_MS = {FORWARD: 0.02, BACKWARD: 0.0}
 FLOAT64 = 3.0  # forward
 
-PAPER_MS = {FORWARD: 0.011, BACKWARD: 0.0065}  # called, not replayed from a graph
+PAPER_MS = {FORWARD: 0.011, BACKWARD: 0.0065}  # queued, not replayed from a graph
 
 # How many times another case's time at most, forward.
 RAMP = 3.0  # noise of the same shape
@@ -141,12 +141,11 @@ def _paper(run: Run) -> Iterator[DeviceComparison]:
     for case in run.cases("paper"):
         empty = run.get(case, "empty_launch")
         for what, limit in PAPER_MS.items():
-            called, replayed = run.get(case, f"{what}:fp32"), run.get(case, f"{what}_graph:fp32")
-            name = f"{case} {what} fp32"
-            if called:
-                yield DeviceComparison(name, called, "empty launch", empty, 0.0, plus_ms=limit)
-            if replayed:
-                yield DeviceComparison(f"{name}, graph", replayed, "empty launch", empty, None)
+            for way in "", "_queued", "_graph":
+                if ours := run.get(case, f"{what}{way}:fp32"):
+                    name = f"{case} {what} fp32{way.replace('_', ', ')}"
+                    goal, plus_ms = (0.0, limit) if way == "_queued" else (None, 0.0)
+                    yield DeviceComparison(name, ours, "empty launch", empty, goal, plus_ms=plus_ms)
 
 
 def _few_rows(run: Run) -> Iterator[DeviceComparison]:

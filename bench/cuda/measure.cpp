@@ -16,6 +16,7 @@ constexpr int kMostWarmUps = 2000;
 constexpr double kLongCallMs = 20;
 constexpr double kLongCallsMs = 1000;  // all timings of a call that takes long, about
 constexpr int kFewestRepeats = 5;
+constexpr int kQueuedCalls = 20;
 
 double time_one(const Stream& stream, Event& start, Event& end, const std::function<void()>& call) {
   start.record(stream.get());
@@ -74,7 +75,14 @@ Result measure(const Measured& measured, How how, const Stream& stream, int repe
   Result result;
   result.difference = measured.check();
   result.launches = graph ? graph->launches() : count_launches(stream, measured.call);
-  result.timing = time_calls(stream, repeats, call);
+  if (how == How::queued) {
+    result.timing = time_calls(stream, repeats, [&] {
+      for (int i = 0; i < kQueuedCalls; ++i) call();
+    });
+    result.timing.ms /= kQueuedCalls;
+  } else {
+    result.timing = time_calls(stream, repeats, call);
+  }
   result.bytes = static_cast<std::int64_t>(2 * measured.copied_bytes + measured.lam_bytes);
   result.scratch_bytes = measured.scratch_bytes;
   // Last, for it overwrites the result.

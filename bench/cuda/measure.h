@@ -48,7 +48,9 @@ struct Measured {
   std::size_t scratch_bytes = 0;
 };
 
-enum class How : std::uint8_t { called, from_graph };
+/// queued: many calls in a row, as a training loop makes them, so that the host's part of a call is
+/// done while the device still has work.
+enum class How : std::uint8_t { called, queued, from_graph };
 
 /// Checks, then times. Throws where something fails or is wrong.
 [[nodiscard]] Result measure(const Measured& measured, How how, const Stream& stream, int repeats);

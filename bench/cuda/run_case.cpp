@@ -155,9 +155,11 @@ void run(const Case& c, const Stream& stream, const Settings& settings) {
     });
   };
   measure_one("forward", How::called, &Batch<T>::forward);
+  if (c.with_graph) measure_one("forward_queued", How::queued, &Batch<T>::forward);
   if (c.with_graph) measure_one("forward_graph", How::from_graph, &Batch<T>::forward);
   if (!c.with_backward) return;
   measure_one("backward", How::called, &Batch<T>::backward);
+  if (c.with_graph) measure_one("backward_queued", How::queued, &Batch<T>::backward);
   if (c.with_graph) measure_one("backward_graph", How::from_graph, &Batch<T>::backward);
 }
 
