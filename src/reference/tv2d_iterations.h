@@ -1,0 +1,48 @@
+// The oracle of the 2D iterations: the paper's Algorithm 1 and its accelerated form, as they
+// are written down, in float64, on one image, written to be read, not to be fast.
+//
+// With rows(.) and columns(.) the exact solutions of all rows and of all columns:
+//   Qb = Q + b (Q - Qold);  Z = rows(X - Qb);     P    = X - Qb - Z
+//   Y  = columns(X - P);                          Qnew = X - P - Y
+// Algorithm 1 (Dykstra's) has b = 0 throughout. The accelerated form has the momentum of
+// Nesterov, and starts it anew where it leads away: <Qb - Qnew, Qnew - Q> > 0.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tautline::reference {
+
+/// An image, row by row, and the lams of its edges: along rows height x (width - 1), along
+/// columns (height - 1) x width.
+struct Problem2d {
+  std::int32_t height = 0;
+  std::int32_t width = 0;
+  std::vector<double> x;
+  std::vector<double> row_lam;
+  std::vector<double> column_lam;
+};
+
+/// argmin_Y 1/2 |Y - X|^2 + sum over edges lam_e |difference of Y over e| is Y where P + Q = X - Y,
+/// P from the rows and Q from the columns.
+struct Iterate2d {
+  std::vector<double> y;
+  std::vector<double> p;
+  std::vector<double> q;
+  std::vector<double> momentum;  // b of each iteration
+};
+
+enum class Method2d : std::uint8_t { dykstra, accelerated };
+
+[[nodiscard]] Iterate2d iterate(const Problem2d& problem, Method2d method, int iterations);
+
+/// The objective at y.
+[[nodiscard]] double objective(const Problem2d& problem, std::span<const double> y);
+
+/// Not less than what the objective at an iterate's y is above the optimum, and 0 at the optimum.
+/// u and v, the dual variables of the edges, are sums of P along rows and of Q along columns:
+///   sum over edges (lam_e |d_e| - u_e d_e) + 1/2 |X - Y - P - Q|^2, d the differences of Y.
+[[nodiscard]] double duality_gap(const Problem2d& problem, const Iterate2d& iterate);
+
+}  // namespace tautline::reference

@@ -1,0 +1,73 @@
+// The oracle of the 2D iterations, by its own duality gap.
+#include "reference/tv2d_iterations.h"
+
+#include <gtest/gtest.h>
+
+#include "reference/tv1d_reference.h"
+#include "support/rows.h"
+
+namespace tautline::testing {
+namespace {
+
+using reference::Iterate2d;
+using reference::Method2d;
+using reference::Problem2d;
+
+Problem2d random_problem(Random& random, std::int32_t height, std::int32_t width, double lam) {
+  Problem2d problem = {height, width, {}, {}, {}};
+  std::normal_distribution<double> noise;
+  std::uniform_real_distribution<double> part(0.5, 1.5);
+  for (std::int32_t i = 0; i < height * width; ++i) problem.x.push_back(noise(random));
+  for (std::int32_t i = 0; i < height * (width - 1); ++i) {
+    problem.row_lam.push_back(lam * part(random));
+  }
+  for (std::int32_t i = 0; i < (height - 1) * width; ++i) {
+    problem.column_lam.push_back(lam * part(random));
+  }
+  return problem;
+}
+
+TEST(Iterations2d, GapIsNeverBelowWhatIsLeftAndGoesTo0) {
+  Random random(base_seed());
+  for (const double lam : {0.05, 0.5, 3.0}) {
+    const Problem2d problem = random_problem(random, 9, 12, lam);
+    const Iterate2d best = reference::iterate(problem, Method2d::accelerated, 300);
+    const double least = reference::objective(problem, best.y);
+    const double scale = reference::objective(problem, problem.x);
+    EXPECT_LE(reference::duality_gap(problem, best), 1e-9 * scale) << "lam " << lam;
+    for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
+      for (const int iterations : {1, 2, 4, 16, 64}) {
+        const Iterate2d found = reference::iterate(problem, method, iterations);
+        const double gap = reference::duality_gap(problem, found);
+        EXPECT_GE(gap, reference::objective(problem, found.y) - least - 1e-12 * scale)
+            << "lam " << lam << ", iterations " << iterations;
+      }
+    }
+  }
+}
+
+TEST(Iterations2d, AccelerationNeedsFewerPasses) {
+  Random random(base_seed());
+  const Problem2d problem = random_problem(random, 16, 16, 1);
+  const double plain =
+      reference::duality_gap(problem, reference::iterate(problem, Method2d::dykstra, 40));
+  const double accelerated =
+      reference::duality_gap(problem, reference::iterate(problem, Method2d::accelerated, 40));
+  EXPECT_LT(accelerated, plain / 10);
+}
+
+TEST(Iterations2d, AnImageOfOneRowOrColumnIsSolvedAtOnce) {
+  Random random(base_seed());
+  const Problem2d row = random_problem(random, 1, 20, 0.7);
+  const Problem2d column = random_problem(random, 20, 1, 0.7);
+  for (const Problem2d* problem : {&row, &column}) {
+    const std::vector<double> expected = reference::prox_tv1d(
+        problem->x, problem->height == 1 ? problem->row_lam : problem->column_lam);
+    const Iterate2d found = reference::iterate(*problem, Method2d::dykstra, 1);
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found.y[i], expected[i], 1e-14);
+    EXPECT_NEAR(reference::duality_gap(*problem, found), 0, 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace tautline::testing
