@@ -1,9 +1,10 @@
-// The oracle of the 2D iterations, by its own duality gap.
+// The oracle of the 2D iterations: by its own duality gap, and against the exact solution.
 #include "reference/tv2d_iterations.h"
 
 #include <gtest/gtest.h>
 
 #include "reference/tv1d_reference.h"
+#include "reference/tv2d_reference.h"
 #include "support/rows.h"
 
 namespace tautline::testing {
@@ -44,6 +45,37 @@ TEST(Iterations2d, GapIsNeverBelowWhatIsLeftAndGoesTo0) {
       }
     }
   }
+}
+
+TEST(Iterations2d, GoToTheExactSolution) {
+  Random random(base_seed());
+  reference::IntegerProblem2d exact = {
+      .height = 11, .width = 8, .x = {}, .row_lam = {}, .column_lam = {}};
+  for (int i = 0; i < 11 * 8; ++i) exact.x.push_back(static_cast<std::int64_t>(random() % 1000));
+  for (int i = 0; i < 11 * 7; ++i) {
+    exact.row_lam.push_back(static_cast<std::int64_t>(random() % 300));
+  }
+  for (int i = 0; i < 10 * 8; ++i) {
+    exact.column_lam.push_back(static_cast<std::int64_t>(random() % 300));
+  }
+  const reference::ExactSolution2d solution = reference::prox_tv2d(exact);
+  const Problem2d problem = {11,
+                             8,
+                             {exact.x.begin(), exact.x.end()},
+                             {exact.row_lam.begin(), exact.row_lam.end()},
+                             {exact.column_lam.begin(), exact.column_lam.end()}};
+  const Iterate2d found = reference::iterate(problem, Method2d::accelerated, 2000);
+  for (std::size_t i = 0; i < found.y.size(); ++i) EXPECT_NEAR(found.y[i], solution.y[i], 1e-6);
+  // |y - solution|^2 / 2 is at most what is left, and that is at most the gap.
+  const Iterate2d early = reference::iterate(problem, Method2d::dykstra, 4);
+  double distance = 0;
+  for (std::size_t i = 0; i < early.y.size(); ++i) {
+    distance += (early.y[i] - solution.y[i]) * (early.y[i] - solution.y[i]) / 2;
+  }
+  const double left =
+      reference::objective(problem, early.y) - reference::objective(problem, solution.y);
+  EXPECT_LE(distance, left + 1e-6);
+  EXPECT_LE(left, reference::duality_gap(problem, early) + 1e-6);
 }
 
 TEST(Iterations2d, AccelerationNeedsFewerPasses) {
