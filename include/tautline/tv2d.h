@@ -1,0 +1,79 @@
+// The 2D total variation proximity operator. For every image of x on its own:
+//
+//   Y = argmin_Y  1/2 |Y - X|^2  +  sum over edges along rows     row_lam_e    |difference of Y|
+//                                +  sum over edges along columns  column_lam_e |difference of Y|
+//
+// It is solved by exact 1D solves of all rows and all columns in turn (a pass each, two an
+// iteration): the first iterations are the layer of the paper, and with enough of them the
+// result is as near to the optimum as is asked for. How near it is at least, the duality gap
+// tells.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tautline/context.h"
+#include "tautline/export.h"
+#include "tautline/status.h"
+#include "tautline/tv1d.h"
+#include "tautline/view.h"
+
+namespace tautline {
+
+/// One batch of images: rows run along `width_dim`, columns along `height_dim`; everything else
+/// of x's shape is the batch.
+struct Problem2d {
+  ConstView x;
+  /// Along rows and along columns: a number for all, or an array that broadcasts to x and has
+  /// along its direction size 1 or one element an edge.
+  Lam row_lam = 0.0;
+  Lam column_lam = 0.0;
+  int height_dim = -2;
+  int width_dim = -1;
+  Mode mode = Mode::smooth;
+};
+
+/// dykstra: the paper's Algorithm 1. accelerated: the same passes with momentum, which is
+/// started anew where it leads away; it needs far fewer of them.
+enum class Method2d : std::uint8_t { dykstra, accelerated };
+
+struct Solver2d {
+  Method2d method = Method2d::dykstra;
+  int iterations = 4;  // two passes each; with `tol`, at most
+  /// Where it is above 0, each image stops once its duality gap is at most tol times its
+  /// objective. It is looked at every fourth iteration.
+  double tol = 0;
+};
+
+/// What is told of each image, where it is asked for: one element an image.
+struct Report2d {
+  /// Not less than what the objective at Y is above the optimum.
+  std::span<double> gap = {};
+  std::span<std::int32_t> iterations = {};
+};
+
+/// Number of images of a view, 0 where the view is not a valid batch of them.
+[[nodiscard]] TAUTLINE_API std::int64_t image_count(const ConstView& x, int height_dim = -2,
+                                                    int width_dim = -1) noexcept;
+
+/// Solves all images. `y` has x's shape and dtype and may be x itself (same data and strides).
+///
+/// An image whose lams are 0 everywhere is copied bit for bit. Otherwise an image with a sample
+/// that is not finite comes out NaN; the others are not touched by it.
+///
+/// \code
+/// std::vector<float> x = {0, 0, 9, 9,  0, 1, 9, 9,  0, 0, 9, 8};
+/// std::vector<float> y(12);
+/// std::vector<double> gap(1);
+/// const tautline::Problem2d problem = {
+///     .x = tautline::view(x.data(), {3, 4}), .row_lam = 1.0, .column_lam = 1.0};
+/// const tautline::Status status =
+///     tautline::prox_tv2d(problem, {.method = tautline::Method2d::accelerated, .iterations = 30},
+///                         tautline::view(y.data(), {3, 4}), {.gap = gap});
+/// assert(status.ok());
+/// assert(gap[0] < 1e-4 && y[1] < y[2]);
+/// \endcode
+TAUTLINE_API Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const View& y,
+                              const Report2d& report = {}, const Context& context = {}) noexcept;
+
+}  // namespace tautline
