@@ -12,6 +12,7 @@
 #include "tautline/context.h"
 #include "tautline/status.h"
 #include "tautline/tv1d.h"
+#include "tautline/tv2d.h"
 #include "tautline/view.h"
 
 namespace tautline::detail {
@@ -118,6 +119,70 @@ struct RowReduction {
   RowArray out;
 };
 
+/// The shape of a batch of images. Image i stands at the i-th place of the batch dimensions,
+/// last one fastest.
+struct Images {
+  std::int64_t count = 0;
+  std::int32_t height = 0;
+  std::int32_t width = 0;
+  int batch_dims = 0;
+  std::int64_t batch_shape[kMaxDims] = {};
+};
+
+/// One image of an array.
+template <class Data>
+struct ImageSpan {
+  Data* data;
+  DType dtype;
+  std::int64_t row_stride;     // from a row to the next
+  std::int64_t column_stride;  // along a row
+};
+
+/// An array cut into images; broadcast dimensions have stride 0.
+template <class Data>
+struct BasicImageArray {
+  Data* data = nullptr;
+  DType dtype = DType::float32;
+  bool given = false;
+  std::int32_t height = 0;
+  std::int32_t width = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+  std::int64_t batch_strides[kMaxDims] = {};
+
+  [[nodiscard]] constexpr ImageSpan<Data> image(const Images& images,
+                                                std::int64_t index) const noexcept {
+    std::int64_t offset = 0;
+    for (int d = images.batch_dims - 1; d >= 0; --d) {
+      offset += index % images.batch_shape[d] * batch_strides[d];
+      index /= images.batch_shape[d];
+    }
+    using Byte = std::conditional_t<std::is_const_v<Data>, const std::byte, std::byte>;
+    return {static_cast<Byte*>(data) + offset * size_of(dtype), dtype, row_stride, column_stride};
+  }
+};
+
+using ImageArray = BasicImageArray<void>;
+using ConstImageArray = BasicImageArray<const void>;
+
+/// lam along the rows or the columns of all images: `array` where it is given, else `number`.
+struct ImageLam {
+  double number = 0;
+  ConstImageArray array;
+};
+
+struct Forward2d {
+  Images images;
+  ConstImageArray x;
+  ImageLam row_lam;
+  ImageLam column_lam;
+  Mode mode = Mode::smooth;
+  Solver2d solver;
+  ImageArray y;
+  double* gap = nullptr;               // null: not wanted
+  std::int32_t* iterations = nullptr;  // null: not wanted
+};
+
 struct Backend {
   /// Names of what it can run on, fastest first (a CPU's instruction sets), and of
   /// what it does run on: null where something else is asked for.
@@ -133,6 +198,7 @@ struct Backend {
   Status (*certificate1d)(const Certificate1d&, const Context&) noexcept;
   Status (*lam_max)(const RowReduction&, const Context&) noexcept;
   Status (*tv)(const RowReduction&, const Context&) noexcept;
+  Status (*forward2d)(const Forward2d&, const Context&) noexcept;
 };
 
 extern const Backend kCpuBackend;

@@ -7,5 +7,6 @@
 #include "tautline/partition.h"
 #include "tautline/status.h"
 #include "tautline/tv1d.h"
+#include "tautline/tv2d.h"
 #include "tautline/version.h"
 #include "tautline/view.h"

@@ -6,13 +6,14 @@
 #include "cpu/targets.h"
 
 namespace tautline::detail {
-namespace {
 
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept {
   const auto row_tasks = static_cast<std::size_t>(share_rows(rows, context).tasks);
   return std::max({row_scratch_bytes(rows.n, weighted) * row_tasks,
                    forward1d_workspace(rows, context), backward1d_workspace(rows, context)});
 }
+
+namespace {
 
 std::span<const char* const> targets() noexcept {
   return cpu_target_list().names();
@@ -43,6 +44,7 @@ const Backend kCpuBackend = {
     .certificate1d = on_chosen_target<certificate1d>,
     .lam_max = on_chosen_target<lam_max>,
     .tv = on_chosen_target<tv>,
+    .forward2d = on_chosen_target<forward2d>,
 };
 
 }  // namespace tautline::detail

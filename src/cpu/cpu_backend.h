@@ -5,6 +5,8 @@
 
 namespace tautline::detail {
 
+/// Of any 1D call.
+std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept;
 std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status forward1d(const Forward1d& call, const Context& context) noexcept;
 std::size_t backward1d_workspace(const Rows& rows, const Context& context) noexcept;
@@ -13,5 +15,6 @@ Status jvp1d(const Jvp1d& call, const Context& context) noexcept;
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept;
 Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
+Status forward2d(const Forward2d& call, const Context& context) noexcept;
 
 }  // namespace tautline::detail
