@@ -129,6 +129,25 @@ struct Images {
   std::int64_t batch_shape[kMaxDims] = {};
 };
 
+/// Where the partition of each pass over an image is: iteration after iteration, rows before
+/// columns.
+struct SavedPasses {
+  explicit constexpr SavedPasses(const Images& images) noexcept
+      : row_words(images.height * partition_words(images.width)),
+        words(row_words + images.width * partition_words(images.height)) {}
+  [[nodiscard]] constexpr std::int64_t rows(std::int64_t image, int iterations,
+                                            int k) const noexcept {
+    return (image * iterations + k) * words;
+  }
+  [[nodiscard]] constexpr std::int64_t columns(std::int64_t image, int iterations,
+                                               int k) const noexcept {
+    return rows(image, iterations, k) + row_words;
+  }
+
+  std::int64_t row_words;
+  std::int64_t words;  // of an iteration
+};
+
 /// One image of an array.
 template <class Data>
 struct ImageSpan {
@@ -179,8 +198,23 @@ struct Forward2d {
   Mode mode = Mode::smooth;
   Solver2d solver;
   ImageArray y;
-  double* gap = nullptr;               // null: not wanted
-  std::int32_t* iterations = nullptr;  // null: not wanted
+  std::uint32_t* partitions = nullptr;  // null: not wanted; so the others
+  double* momentum = nullptr;
+  double* gap = nullptr;
+  std::int32_t* iterations = nullptr;
+};
+
+struct Backward2d {
+  Images images;
+  int iterations = 0;
+  const std::uint32_t* partitions = nullptr;
+  const double* momentum = nullptr;
+  const std::int32_t* done = nullptr;  // null: all iterations
+  Mode mode = Mode::smooth;
+  ConstImageArray grad_y;
+  ImageArray grad_x;
+  ImageArray grad_row_lam;
+  ImageArray grad_column_lam;
 };
 
 struct Backend {
@@ -199,6 +233,7 @@ struct Backend {
   Status (*lam_max)(const RowReduction&, const Context&) noexcept;
   Status (*tv)(const RowReduction&, const Context&) noexcept;
   Status (*forward2d)(const Forward2d&, const Context&) noexcept;
+  Status (*backward2d)(const Backward2d&, const Context&) noexcept;
 };
 
 extern const Backend kCpuBackend;

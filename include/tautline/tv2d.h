@@ -45,9 +45,14 @@ struct Solver2d {
   double tol = 0;
 };
 
-/// What is told of each image, where it is asked for: one element an image.
-struct Report2d {
-  /// Not less than what the objective at Y is above the optimum.
+/// What a call leaves; all but `y` only where it is asked for.
+struct Results2d {
+  View y;  // of x's shape and dtype; may be x itself (same data and strides)
+  /// For the derivative of the iterations: saved_words2d elements, and the momentum of each
+  /// iteration, image by image.
+  std::span<std::uint32_t> partitions = {};
+  std::span<double> momentum = {};
+  /// Of each image. The gap is not less than what the objective at Y is above the optimum.
   std::span<double> gap = {};
   std::span<std::int32_t> iterations = {};
 };
@@ -56,7 +61,13 @@ struct Report2d {
 [[nodiscard]] TAUTLINE_API std::int64_t image_count(const ConstView& x, int height_dim = -2,
                                                     int width_dim = -1) noexcept;
 
-/// Solves all images. `y` has x's shape and dtype and may be x itself (same data and strides).
+/// Words that the partitions of all passes over a batch of x's shape take: 4 bits a pixel and
+/// iteration, rows and columns rounded up to whole words each. 0 where x is no batch of images.
+[[nodiscard]] TAUTLINE_API std::int64_t saved_words2d(const ConstView& x, int iterations,
+                                                      int height_dim = -2,
+                                                      int width_dim = -1) noexcept;
+
+/// Solves all images.
 ///
 /// An image whose lams are 0 everywhere is copied bit for bit. Otherwise an image with a sample
 /// that is not finite comes out NaN; the others are not touched by it.
@@ -69,11 +80,39 @@ struct Report2d {
 ///     .x = tautline::view(x.data(), {3, 4}), .row_lam = 1.0, .column_lam = 1.0};
 /// const tautline::Status status =
 ///     tautline::prox_tv2d(problem, {.method = tautline::Method2d::accelerated, .iterations = 30},
-///                         tautline::view(y.data(), {3, 4}), {.gap = gap});
+///                         {.y = tautline::view(y.data(), {3, 4}), .gap = gap});
 /// assert(status.ok());
 /// assert(gap[0] < 1e-4 && y[1] < y[2]);
 /// \endcode
-TAUTLINE_API Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const View& y,
-                              const Report2d& report = {}, const Context& context = {}) noexcept;
+TAUTLINE_API Status prox_tv2d(const Problem2d& problem, const Solver2d& solver,
+                              const Results2d& results, const Context& context = {}) noexcept;
+
+/// What a forward call leaves for the derivative of its iterations. An image that stopped early
+/// has fewer of them.
+struct Solved2d {
+  std::span<const std::uint32_t> partitions;
+  std::span<const double> momentum;
+  std::span<const std::int32_t> done = {};  // Results2d::iterations; not given: all
+  int iterations = 4;                       // those of the call: what was saved for
+  int height_dim = -2;
+  int width_dim = -1;
+  Mode mode = Mode::smooth;
+};
+
+/// Gradients wanted; those not given are not computed. `x` has x's shape; `row_lam` has it but
+/// for size 1 or width - 1 along rows, `column_lam` but for size 1 or height - 1 along columns:
+/// where several lines share a lambda, sum over them.
+struct Gradients2d {
+  View x = {};
+  View row_lam = {};
+  View column_lam = {};
+};
+
+/// The exact derivative of the iterations: from the gradient of the result to those of the
+/// arguments, through the passes from the last to the first, each by its partition alone. The
+/// momentum is taken for constant, as it is but for where an image starts it anew.
+TAUTLINE_API Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
+                                       const Gradients2d& gradients,
+                                       const Context& context = {}) noexcept;
 
 }  // namespace tautline

@@ -2,6 +2,7 @@
 #include "tautline/tv2d.h"
 
 #include <cmath>
+#include <utility>
 
 #include "api/arguments.h"
 
@@ -53,19 +54,35 @@ class ImageArguments {
   detail::ImageArray output(const char* name, const View& view) noexcept {
     return by_rows(rows_.output(name, view, Along::elements));
   }
+  detail::ImageArray optional_output(const char* name, const View& view) noexcept {
+    return view.given() ? output(name, view) : detail::ImageArray{};
+  }
+  detail::ImageArray row_lam_output(const View& view) noexcept {
+    return by_rows(rows_.optional_output("gradients.row_lam", view, Along::row_or_edges));
+  }
+  detail::ImageArray column_lam_output(const View& view) noexcept {
+    return by_columns(columns_.optional_output("gradients.column_lam", view, Along::row_or_edges));
+  }
+  /// A list of the caller's, of which a call needs so many elements.
+  template <class Item>
+  Item* required(const char* name, std::span<Item> items, std::int64_t count,
+                 const char* expected) noexcept {
+    rows_.require(static_cast<std::int64_t>(items.size()) == count, name, expected,
+                  static_cast<double>(items.size()));
+    return items.data();
+  }
+  template <class Item>
+  Item* optional(const char* name, std::span<Item> items, std::int64_t count,
+                 const char* expected) noexcept {
+    return items.empty() ? nullptr : required(name, items, count, expected);
+  }
   detail::ImageLam row_lam(const Lam& lam) noexcept {
     return {lam.number,
             by_rows(rows_.optional_broadcast("row_lam", lam.array, Along::row_or_edges))};
   }
   detail::ImageLam column_lam(const Lam& lam) noexcept {
-    const detail::ConstRowArray array =
-        columns_.optional_broadcast("column_lam", lam.array, Along::row_or_edges);
-    const Status& status = columns_.status();
-    if (!status.ok()) rows_.fail(status.argument, status.expected, status.given, status.index);
-    detail::ConstImageArray transposed = lay_out(array, place_of(width_dim_, height_dim_));
-    std::swap(transposed.height, transposed.width);
-    std::swap(transposed.row_stride, transposed.column_stride);
-    return {lam.number, transposed};
+    return {lam.number,
+            by_columns(columns_.optional_broadcast("column_lam", lam.array, Along::row_or_edges))};
   }
 
  private:
@@ -74,18 +91,31 @@ class ImageArguments {
 
   template <class Data>
   detail::BasicImageArray<Data> by_rows(const detail::BasicRowArray<Data>& array) const noexcept {
-    return lay_out(array, place_of(height_dim_, width_dim_));
+    return lay_out(array, place_of(height_dim_, width_dim_), images_.height);
   }
-  /// An array of lines as one of images, whose other direction is at `place` of the lines' batch.
   template <class Data>
-  detail::BasicImageArray<Data> lay_out(const detail::BasicRowArray<Data>& lines,
-                                        int place) const noexcept {
+  detail::BasicImageArray<Data> by_columns(const detail::BasicRowArray<Data>& array) noexcept {
+    const Status& status = columns_.status();
+    if (!status.ok()) rows_.fail(status.argument, status.expected, status.given, status.index);
+    detail::BasicImageArray<Data> images =
+        lay_out(array, place_of(width_dim_, height_dim_), images_.width);
+    std::swap(images.height, images.width);
+    std::swap(images.row_stride, images.column_stride);
+    return images;
+  }
+  /// An array of lines as one of images, which have line_count of them each; that direction is at
+  /// `place` of the lines' batch.
+  /// There it has a size of 1 only where it is broadcast, which its stride of 0 tells.
+  template <class Data>
+  detail::BasicImageArray<Data> lay_out(const detail::BasicRowArray<Data>& lines, int place,
+                                        std::int32_t line_count) const noexcept {
     detail::BasicImageArray<Data> array;
     if (!lines.given || !rows_.ok()) return array;
     array.data = lines.data;
     array.dtype = lines.dtype;
     array.given = true;
     array.width = lines.size;
+    array.height = line_count;
     array.column_stride = lines.stride;
     array.row_stride = lines.batch_strides[place];
     int own = 0;
@@ -114,8 +144,15 @@ std::int64_t image_count(const ConstView& x, int height_dim, int width_dim) noex
   return arguments.checks().ok() ? arguments.images().count : 0;
 }
 
-Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const View& y,
-                 const Report2d& report, const Context& context) noexcept {
+std::int64_t saved_words2d(const ConstView& x, int iterations, int height_dim,
+                           int width_dim) noexcept {
+  ImageArguments arguments(x, height_dim, width_dim);
+  if (!arguments.checks().ok() || iterations < 1) return 0;
+  return arguments.images().count * iterations * detail::SavedPasses(arguments.images()).words;
+}
+
+Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results2d& results,
+                 const Context& context) noexcept {
   ImageArguments arguments(problem.x, problem.height_dim, problem.width_dim);
   Arguments& checks = arguments.checks();
   detail::Forward2d call;
@@ -123,29 +160,59 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const View& y
   call.x = arguments.shaped("x", problem.x);
   call.row_lam = arguments.row_lam(problem.row_lam);
   call.column_lam = arguments.column_lam(problem.column_lam);
-  call.y = arguments.output("y", y);
+  call.y = arguments.output("y", results.y);
   call.mode = problem.mode;
   call.solver = solver;
-  checks.require(y.dtype == problem.x.dtype, "y", "must have x's dtype",
-                 static_cast<double>(y.dtype));
-  checks.require(solver.iterations >= 1, "iterations", "must be at least 1", solver.iterations);
-  checks.require(solver.tol >= 0 && std::isfinite(solver.tol), "tol", "must be >= 0 and finite",
-                 solver.tol);
-  const auto count = static_cast<std::size_t>(call.images.count);
-  if (!report.gap.empty()) {
-    checks.require(report.gap.size() == count, "gap", "must have one element an image",
-                   static_cast<double>(report.gap.size()));
-    call.gap = report.gap.data();
-  }
-  if (!report.iterations.empty()) {
-    checks.require(report.iterations.size() == count, "report.iterations",
-                   "must have one element an image", static_cast<double>(report.iterations.size()));
-    call.iterations = report.iterations.data();
-  }
-  checks.require_apart("y", y, problem.x,
-                       {problem.row_lam.array, problem.column_lam.array, footprint(report.gap),
-                        footprint(report.iterations)});
+  checks.require(results.y.dtype == problem.x.dtype, "y", "must have x's dtype",
+                 static_cast<double>(results.y.dtype));
+  checks.require(solver.iterations >= 1, "solver.iterations", "must be at least 1",
+                 solver.iterations);
+  checks.require(solver.tol >= 0 && std::isfinite(solver.tol), "solver.tol",
+                 "must be >= 0 and finite", solver.tol);
+  const std::int64_t count = call.images.count;
+  call.partitions = arguments.optional(
+      "partitions", results.partitions,
+      count * solver.iterations * detail::SavedPasses(call.images).words, "saved_words2d elements");
+  call.momentum = arguments.optional("momentum", results.momentum, count * solver.iterations,
+                                     "one element an image and iteration");
+  call.gap = arguments.optional("gap", results.gap, count, "one element an image");
+  call.iterations =
+      arguments.optional("iterations", results.iterations, count, "one element an image");
+  checks.require_apart(
+      "y", results.y, problem.x,
+      {problem.row_lam.array, problem.column_lam.array, footprint(results.partitions),
+       footprint(results.momentum), footprint(results.gap), footprint(results.iterations)});
   return dispatch(checks, &Backend::forward2d, call, context);
+}
+
+Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
+                          const Gradients2d& gradients, const Context& context) noexcept {
+  ImageArguments arguments(grad_y, solved.height_dim, solved.width_dim);
+  Arguments& checks = arguments.checks();
+  detail::Backward2d call;
+  call.images = arguments.images();
+  call.iterations = solved.iterations;
+  call.mode = solved.mode;
+  call.grad_y = arguments.shaped("grad_y", grad_y);
+  call.grad_x = arguments.optional_output("gradients.x", gradients.x);
+  call.grad_row_lam = arguments.row_lam_output(gradients.row_lam);
+  call.grad_column_lam = arguments.column_lam_output(gradients.column_lam);
+  checks.require(solved.iterations >= 1, "solved.iterations", "must be at least 1",
+                 solved.iterations);
+  const std::int64_t count = call.images.count;
+  call.partitions = arguments.required(
+      "solved.partitions", solved.partitions,
+      count * solved.iterations * detail::SavedPasses(call.images).words, "saved_words2d elements");
+  call.momentum = arguments.required("solved.momentum", solved.momentum, count * solved.iterations,
+                                     "one element an image and iteration");
+  call.done = arguments.optional("solved.done", solved.done, count, "one element an image");
+  checks.require_apart("gradients.x", gradients.x, grad_y,
+                       {gradients.row_lam, gradients.column_lam, footprint(solved.partitions)});
+  checks.require_apart("gradients.row_lam", gradients.row_lam, {},
+                       {grad_y, gradients.column_lam, footprint(solved.partitions)});
+  checks.require_apart("gradients.column_lam", gradients.column_lam, {},
+                       {grad_y, footprint(solved.partitions)});
+  return dispatch(checks, &Backend::backward2d, call, context);
 }
 
 }  // namespace tautline

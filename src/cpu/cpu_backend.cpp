@@ -45,6 +45,7 @@ const Backend kCpuBackend = {
     .lam_max = on_chosen_target<lam_max>,
     .tv = on_chosen_target<tv>,
     .forward2d = on_chosen_target<forward2d>,
+    .backward2d = on_chosen_target<backward2d>,
 };
 
 }  // namespace tautline::detail

@@ -16,5 +16,6 @@ Status certificate1d(const Certificate1d& call, const Context& context) noexcept
 Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
 Status forward2d(const Forward2d& call, const Context& context) noexcept;
+Status backward2d(const Backward2d& call, const Context& context) noexcept;
 
 }  // namespace tautline::detail

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/cpu_backend.h"
+#include "cpu/image_lines.h"
 #include "cpu/parallel.h"
 #include "cpu/value_checks.h"
 #include "step/row/row_io.h"
@@ -38,30 +39,6 @@ struct ImageScratch {
   T* y;
   T* q;  // of the iteration before
 };
-
-/// The lines of an image along one direction.
-struct Lines {
-  std::int32_t count;
-  std::int32_t length;
-  std::int64_t apart;
-  std::int64_t stride;
-};
-
-Lines row_lines(const Images& images) noexcept {
-  return {images.height, images.width, images.width, 1};
-}
-Lines column_lines(const Images& images) noexcept {
-  return {images.width, images.height, 1, images.width};
-}
-Rows rows_of(const Lines& lines) noexcept {
-  Rows rows;
-  rows.count = lines.count;
-  rows.n = lines.length;
-  rows.dim = 1;
-  rows.batch_dims = 1;
-  rows.batch_shape[0] = lines.count;
-  return rows;
-}
 
 /// Those of the lines of one image.
 RowLam row_lam_of(const Forward2d& call, std::int64_t image) noexcept {
@@ -100,20 +77,22 @@ class ImageSolver {
     std::copy_n(s_.x, s_.pixels, s_.row_input);  // Q is 0
     std::fill_n(s_.q, s_.pixels, T(0));
     double t = 1;
+    double momentum = 0;
     double gap = std::numeric_limits<double>::quiet_NaN();
     int done = 0;
     for (bool stops = false; !stops;) {
-      pass(rows_, row_lam, s_.row_input, s_.row_solution);
+      if (call_.momentum != nullptr) momentum_of(image)[done] = momentum;
+      pass(rows_, row_lam, s_.row_input, s_.row_solution, partition_of(image, done, true));
       for (std::int64_t i = 0; i < s_.pixels; ++i) {
         s_.column_input[i] = s_.x[i] - (s_.row_input[i] - s_.row_solution[i]);
       }
-      pass(columns_, column_lam, s_.column_input, s_.y);
+      pass(columns_, column_lam, s_.column_input, s_.y, partition_of(image, done, false));
       ++done;
       const bool is_last = done == call_.solver.iterations;
       const bool looks = call_.solver.tol > 0 && (done % kIterationsBetweenLooks == 0 || is_last);
       if (looks || (is_last && call_.gap != nullptr)) gap = duality_gap(row_lam);
       stops = is_last || (looks && gap <= call_.solver.tol * objective(row_lam, column_lam));
-      if (!stops) next_row_input(t);
+      if (!stops) momentum = next_row_input(t);
     }
     if (call_.gap != nullptr) call_.gap[image] = gap;
     if (call_.iterations != nullptr) call_.iterations[image] = done;
@@ -123,33 +102,36 @@ class ImageSolver {
  private:
   static constexpr int kIterationsBetweenLooks = 4;
 
+  [[nodiscard]] double* momentum_of(std::int64_t image) const noexcept {
+    return call_.momentum + image * call_.solver.iterations;
+  }
+  [[nodiscard]] std::uint32_t* partition_of(std::int64_t image, int iteration,
+                                            bool of_rows) const noexcept {
+    if (call_.partitions == nullptr) return nullptr;
+    const SavedPasses saved(call_.images);
+    return call_.partitions + (of_rows ? saved.rows(image, call_.solver.iterations, iteration)
+                                       : saved.columns(image, call_.solver.iterations, iteration));
+  }
+
   /// It cannot fail: lams have been looked at, and the memory is there.
-  void pass(const Lines& lines, const RowLam& lam, const T* in, T* out) const noexcept {
+  void pass(const Lines& lines, const RowLam& lam, const T* in, T* out,
+            std::uint32_t* partition) const noexcept {
     Forward1d call;
     call.rows = rows_of(lines);
     call.lam = lam;
-    call.x.data = in;
-    call.x.dtype = kDType<T>;
-    call.x.given = true;
-    call.x.size = lines.length;
-    call.x.stride = lines.stride;
-    call.x.batch_strides[0] = lines.apart;
-    call.y.data = out;
-    call.y.dtype = kDType<T>;
-    call.y.given = true;
-    call.y.size = lines.length;
-    call.y.stride = lines.stride;
-    call.y.batch_strides[0] = lines.apart;
+    call.x = lines_array<const void>(in, kDType<T>, lines);
+    call.y = lines_array<void>(out, kDType<T>, lines);
+    call.partition = partition;
     static_cast<void>(forward1d(call, context_));
   }
 
-  /// X - Qb, with the momentum of the accelerated method.
-  void next_row_input(double& t) noexcept {
+  /// X - Qb, with the momentum of the accelerated method, which is returned.
+  double next_row_input(double& t) noexcept {
     if (call_.solver.method == Method2d::dykstra) {
       for (std::int64_t i = 0; i < s_.pixels; ++i) {
         s_.row_input[i] = s_.x[i] - (s_.column_input[i] - s_.y[i]);
       }
-      return;
+      return 0;
     }
     double leads_away = 0;
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
@@ -166,6 +148,7 @@ class ImageSolver {
       s_.row_input[i] = s_.x[i] - (q + momentum * (q - s_.q[i]));
       s_.q[i] = q;
     }
+    return static_cast<double>(momentum);
   }
 
   /// lam of the edge behind element e of a line.

@@ -1,6 +1,8 @@
 // 2D: the iterations against their oracle, the gap, batches and layouts.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "reference/tv2d_iterations.h"
 #include "support/rows.h"
 #include "tautline/tautline.h"
@@ -42,12 +44,75 @@ TEST(Images, HaveTheIteratesOfTheOracle) {
             prox_tv2d(problem,
                       {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
                        .iterations = iterations},
-                      view(y.data(), {height, width}), {.gap = gap});
+                      {.y = view(y.data(), {height, width}), .gap = gap});
         ASSERT_TRUE(status.ok()) << status.argument;
         for (std::size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], expected.y[i], 1e-10);
         const double expected_gap = reference::duality_gap(image, expected);
         EXPECT_NEAR(gap[0], expected_gap, 1e-9 * (1 + expected_gap));
       }
+    }
+  }
+}
+
+/// The derivative of a weighted sum of the result, by differences on either side.
+TEST(Images, HaveTheGradientOfTheirIterations) {
+  Random random(base_seed());
+  constexpr int kHeight = 6;
+  constexpr int kWidth = 5;
+  constexpr int kIterations = 5;
+  for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
+    for (const Mode mode : {Mode::smooth, Mode::sharp}) {
+      reference::Problem2d image = random_image(random, kHeight, kWidth, 0.4);
+      const reference::Problem2d weights = random_image(random, kHeight, kWidth, 1);
+      const std::vector<double>& g = weights.x;
+      std::vector<double> y(g.size()), momentum(kIterations);
+      const auto problem = [&] {
+        return Problem2d{
+            .x = view(std::as_const(image.x).data(), {kHeight, kWidth}),
+            .row_lam = view(std::as_const(image.row_lam).data(), {kHeight, kWidth - 1}),
+            .column_lam = view(std::as_const(image.column_lam).data(), {kHeight - 1, kWidth}),
+            .mode = mode};
+      };
+      const Solver2d solver = {.method = method, .iterations = kIterations};
+      const auto loss = [&] {
+        EXPECT_TRUE(prox_tv2d(problem(), solver, {.y = view(y.data(), {kHeight, kWidth})}).ok());
+        double sum = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) sum += g[i] * y[i];
+        return sum;
+      };
+      std::vector<std::uint32_t> partitions(
+          static_cast<std::size_t>(saved_words2d(problem().x, kIterations)));
+      ASSERT_TRUE(prox_tv2d(problem(), solver,
+                            {.y = view(y.data(), {kHeight, kWidth}),
+                             .partitions = partitions,
+                             .momentum = momentum})
+                      .ok());
+      reference::Problem2d found = {kHeight, kWidth, std::vector<double>(image.x.size()),
+                                    std::vector<double>(image.row_lam.size()),
+                                    std::vector<double>(image.column_lam.size())};
+      const Status status = prox_tv2d_backward(
+          {.partitions = partitions, .momentum = momentum, .iterations = kIterations, .mode = mode},
+          view(g.data(), {kHeight, kWidth}),
+          {.x = view(found.x.data(), {kHeight, kWidth}),
+           .row_lam = view(found.row_lam.data(), {kHeight, kWidth - 1}),
+           .column_lam = view(found.column_lam.data(), {kHeight - 1, kWidth})});
+      ASSERT_TRUE(status.ok()) << status.argument;
+      const auto expect_differences = [&](std::vector<double>& values,
+                                          const std::vector<double>& gradient, const char* of) {
+        constexpr double kStep = 1e-6;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          const double value = values[i];
+          values[i] = value + kStep;
+          const double above = loss();
+          values[i] = value - kStep;
+          const double below = loss();
+          values[i] = value;
+          ASSERT_NEAR(gradient[i], (above - below) / (2 * kStep), 1e-7) << of << " " << i;
+        }
+      };
+      expect_differences(image.x, found.x, "x");
+      expect_differences(image.row_lam, found.row_lam, "row_lam");
+      expect_differences(image.column_lam, found.column_lam, "column_lam");
     }
   }
 }

@@ -1,0 +1,47 @@
+// The rows and columns of one image, as the 1D calls take them.
+#pragma once
+
+#include <cstdint>
+
+#include "backend.h"
+
+namespace tautline::detail {
+
+/// The lines of an image along one direction.
+struct Lines {
+  std::int32_t count;
+  std::int32_t length;
+  std::int64_t apart;
+  std::int64_t stride;
+};
+
+inline Lines row_lines(const Images& images) noexcept {
+  return {images.height, images.width, images.width, 1};
+}
+inline Lines column_lines(const Images& images) noexcept {
+  return {images.width, images.height, 1, images.width};
+}
+inline Rows rows_of(const Lines& lines) noexcept {
+  Rows rows;
+  rows.count = lines.count;
+  rows.n = lines.length;
+  rows.dim = 1;
+  rows.batch_dims = 1;
+  rows.batch_shape[0] = lines.count;
+  return rows;
+}
+
+/// An image in memory, row by row, as an array of such lines.
+template <class Data>
+BasicRowArray<Data> lines_array(Data* data, DType dtype, const Lines& lines) noexcept {
+  BasicRowArray<Data> array;
+  array.data = data;
+  array.dtype = dtype;
+  array.given = true;
+  array.size = lines.length;
+  array.stride = lines.stride;
+  array.batch_strides[0] = lines.apart;
+  return array;
+}
+
+}  // namespace tautline::detail
