@@ -1,11 +1,12 @@
-"""Derivatives of the 1D op, behind two doors.
+"""Derivatives of the 1D op, behind three doors.
 
-The *ops' door*: the formulas are registered with the ops. Eager autograd,
-``torch.compile`` and ``torch.export`` go there. The *functions' door*:
+The *ops' door*: the formulas are registered with the ops. ``torch.compile``,
+``torch.export`` and second derivatives go there. The *functions' door*:
 ``autograd.Function`` classes with ``jvp``, taken while a ``torch.func`` transform or
 a forward-AD level is active. Registered formulas raise under the former and give a
-zero tangent under the latter; functions with ``jvp`` cannot be compiled. Both doors
-lead to the same formulas.
+zero tangent under the latter; functions with ``jvp`` cannot be compiled. The *eager
+door*: a plain ``autograd.Function``, for what is left: each of the other doors takes
+a plain call three times as long. All doors lead to the same formulas.
 
 The solution is constant on segments, and its derivatives are linear maps that know
 nothing but the partition: `pull_back` (gradient of y to gradients of x and lam) and
@@ -31,10 +32,18 @@ try:
     _are_transforms_active = torch._C._are_functorch_transforms_active
     _get_transforms = torch._C._functorch.get_interpreter_stack
     _FUNCTIONALIZE = torch._C._functorch.TransformType.Functionalize
+    _below_autograd = torch._C._AutoDispatchBelowAutograd
 except AttributeError as error:  # not of torch's public API
     raise ImportError(
         f"this tautline does not know torch {torch.__version__}; a newer one may"
     ) from error
+
+
+def _takes_eager_door() -> bool:
+    """Tell whether nothing but autograd can ask for a derivative here."""
+    return not (
+        _are_transforms_active() or forward_ad._current_level >= 0 or torch.compiler.is_compiling()
+    )
 
 
 def takes_functions_door() -> bool:
@@ -85,7 +94,8 @@ def pull_back(
     """Take the gradient of y to those of x and lam (x's shape, lam_size along dim)."""
     if takes_functions_door():
         return _PullBack.apply(grad_y, *_flat(solved), lam_size, wants_x, wants_lam)  # type: ignore[no-any-return]
-    grad_x, grad_lam, _ = _extension.backward(
+    grad_x, grad_lam, _ = _call(
+        _extension.backward,
         grad_y,
         solved.partition,
         None,
@@ -108,7 +118,8 @@ def push_forward(
     """Take directions of x and lam to the direction of y; None is 0."""
     if takes_functions_door():
         return _PushForward.apply(tangent_x, tangent_lam, *_flat(solved))  # type: ignore[no-any-return]
-    return _extension.jvp(  # type: ignore[no-any-return]
+    return _call(  # type: ignore[no-any-return]
+        _extension.jvp,
         solved.partition,
         None,
         None,
@@ -121,6 +132,14 @@ def push_forward(
         solved.n,
         solved.dtype,
     )
+
+
+def _call(op: Any, *arguments: Any) -> Any:
+    """Call an op, past its registered formula where nobody can record it: that takes time."""
+    if torch.is_grad_enabled() or not _takes_eager_door():
+        return op(*arguments)
+    with _below_autograd():
+        return op(*arguments)
 
 
 def _flat(solved: Solved) -> tuple[Any, ...]:
@@ -200,82 +219,88 @@ class _WeightedMaps:
         return torch.where(self._is_present, -values, values) if self._sharpen else values
 
 
-class _Arguments(NamedTuple):
-    """Shapes, dtypes and devices of the arguments, which their gradients have too."""
+class _Argument(NamedTuple):
+    """Shape, dtype and device of an argument, which its gradient has too."""
 
-    dim: int
-    sharpen: bool
-    n: int
-    ndim: int
-    x_dtype: torch.dtype
-    lam_shape: torch.Size | None
-    lam_dtype: torch.dtype | None
-    lam_device: torch.device | None
-    weight_shape: torch.Size | None
-    weight_dtype: torch.dtype | None
+    shape: torch.Size
+    dtype: torch.dtype
+    device: torch.device
 
     @classmethod
-    def of(
-        cls, x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int, sharpen: bool
-    ) -> _Arguments:
-        return cls(
-            dim=dim,
-            sharpen=sharpen,
-            n=x.shape[dim],
-            ndim=x.ndim,
-            x_dtype=x.dtype,
-            lam_shape=lam.shape if isinstance(lam, Tensor) else None,
-            lam_dtype=lam.dtype if isinstance(lam, Tensor) else None,
-            lam_device=lam.device if isinstance(lam, Tensor) else None,
-            weight_shape=None if weight is None else weight.shape,
-            weight_dtype=None if weight is None else weight.dtype,
-        )
+    def of(cls, argument: Any) -> _Argument | None:
+        """Give None for what is no tensor."""
+        if not isinstance(argument, Tensor):
+            return None
+        return cls(argument.shape, argument.dtype, argument.device)
 
-    def solved(self, partition: Tensor, *weighted: Tensor) -> Solved:
-        x, y, weight = weighted or (None, None, None)
-        return Solved(partition, x, y, weight, self.dim, self.sharpen, self.n, self.x_dtype)
+    def gradient(self, gradient: Tensor) -> Tensor:
+        """Give a gradient in x's shape as the argument's own."""
+        return sum_to(gradient, self.shape, self.dtype).to(self.device)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
     """Keep the partition, and what weights need beside it."""
     x, lam, weight, dim, sharpen = inputs[:5]
     y, partition = output
-    ctx.arguments = _Arguments.of(x, lam, weight, dim, sharpen)
+    ctx.problem = (dim, sharpen, x.shape[dim], x.dtype)
+    ctx.lam = _Argument.of(lam)
+    ctx.weight = _Argument.of(weight)
     saved = (partition,) if weight is None else (partition, x, y, weight)
     ctx.save_for_backward(*saved)
     return saved
 
 
+def _solved(ctx: Any) -> Solved:
+    partition, *weighted = ctx.saved_tensors
+    return Solved(partition, *(weighted or (None, None, None)), *ctx.problem)
+
+
 def _gradients(ctx: Any, grad_y: Tensor | None) -> tuple[Tensor | None, ...]:
     """Give the gradients of x, lam and weight, None for those that nobody needs."""
-    wants_x, wants_lam, wants_weight = ctx.needs_input_grad[:3]
     if grad_y is None:
         return None, None, None
-    arguments: _Arguments = ctx.arguments
-    solved = arguments.solved(*ctx.saved_tensors)
-    lam_size = size_along(arguments.lam_shape or (), arguments.dim, arguments.ndim)
+    wants_x, wants_lam, wants_weight = ctx.needs_input_grad[:3]
+    solved = _solved(ctx)
+    lam_size = size_along(ctx.lam.shape, solved.dim, grad_y.ndim) if wants_lam else 1
     grad_weight = None
     if solved.weight is None:
         grad_x, grad_lam = pull_back(solved, grad_y, lam_size, wants_x, wants_lam)
     elif torch.is_grad_enabled() or takes_functions_door():
         grad_x, grad_lam, grad_weight = _WeightedMaps(solved).pull_back(grad_y, lam_size)
     else:
-        grad_x, grad_lam, grad_weight = _extension.backward(
-            grad_y, *solved[:6], solved.dtype, lam_size, wants_x, wants_lam, wants_weight
+        grad_x, grad_lam, grad_weight = _call(
+            _extension.backward,
+            grad_y,
+            *solved[:6],
+            solved.dtype,
+            lam_size,
+            wants_x,
+            wants_lam,
+            wants_weight,
         )
-    if wants_lam:
-        assert arguments.lam_shape is not None and arguments.lam_dtype is not None
-        grad_lam = sum_to(grad_lam, arguments.lam_shape, arguments.lam_dtype)
-        grad_lam = grad_lam.to(arguments.lam_device)
-    if wants_weight:
-        assert grad_weight is not None
-        assert arguments.weight_shape is not None and arguments.weight_dtype is not None
-        grad_weight = sum_to(grad_weight, arguments.weight_shape, arguments.weight_dtype)
     return (
         grad_x if wants_x else None,
-        grad_lam if wants_lam else None,
-        grad_weight if wants_weight else None,
+        ctx.lam.gradient(grad_lam) if wants_lam else None,
+        ctx.weight.gradient(grad_weight) if wants_weight else None,
     )
+
+
+class _SolveEagerly(torch.autograd.Function):
+    """The eager door to the op: (x, lam, weight, dim, sharpen) to y."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int, sharpen: bool
+    ) -> Tensor:
+        inputs = (x, lam, weight, dim, sharpen)
+        with _below_autograd():
+            output = _op_for(lam)(*inputs, True)
+        _save(ctx, inputs, output)
+        return output[0]  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, grad_y: Tensor) -> tuple[Tensor | None, ...]:
+        return (*_gradients(ctx, grad_y), None, None)
 
 
 class Solve(torch.autograd.Function):
@@ -288,8 +313,7 @@ class Solve(torch.autograd.Function):
         x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int, sharpen: bool
     ) -> tuple[Tensor, Tensor]:
         """Solve, with the partition."""
-        op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
-        return op(x, lam, weight, dim, sharpen, True)  # type: ignore[no-any-return]
+        return _op_for(lam)(x, lam, weight, dim, sharpen, True)  # type: ignore[no-any-return]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -312,7 +336,7 @@ class Solve(torch.autograd.Function):
         *_: None,
     ) -> tuple[Tensor, None]:
         """Give the direction of y."""
-        solved = ctx.arguments.solved(*ctx.saved_tensors)
+        solved = _solved(ctx)
         if solved.weight is None:
             return push_forward(solved, tangent_x, tangent_lam), None
         # torch calls this with forward AD switched off, so that saved tensors' own
@@ -400,7 +424,7 @@ class _PushForward(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         tangent_x, tangent_lam, partition, *rest = inputs
         ctx.rest = rest
-        ctx.tangents = _Tangents.of(tangent_x, tangent_lam)
+        ctx.tangents = (_Argument.of(tangent_x), _Argument.of(tangent_lam))
         ctx.save_for_backward(partition)
         ctx.save_for_forward(partition)
 
@@ -408,29 +432,11 @@ class _PushForward(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         solved = _unflat(*ctx.saved_tensors, *ctx.rest)
         wants = ctx.needs_input_grad[:2]
-        return (*_adjoint_of_push_forward(solved, ctx.tangents, grad, *wants), *[None] * 5)
+        return (*_adjoint_of_push_forward(solved, *ctx.tangents, grad, *wants), *[None] * 5)
 
     @staticmethod
     def jvp(ctx: Any, tangent_x: Tensor | None, tangent_lam: Tensor | None, *_: None) -> Tensor:
         return push_forward(_unflat(*ctx.saved_tensors, *ctx.rest), tangent_x, tangent_lam)
-
-
-class _Tangents(NamedTuple):
-    """Shapes, dtypes and devices of directions, which their gradients have too."""
-
-    x_dtype: torch.dtype | None
-    lam_shape: torch.Size | None
-    lam_dtype: torch.dtype | None
-    lam_device: torch.device | None
-
-    @classmethod
-    def of(cls, tangent_x: Tensor | None, tangent_lam: Tensor | None) -> _Tangents:
-        return cls(
-            None if tangent_x is None else tangent_x.dtype,
-            None if tangent_lam is None else tangent_lam.shape,
-            None if tangent_lam is None else tangent_lam.dtype,
-            None if tangent_lam is None else tangent_lam.device,
-        )
 
 
 def _adjoint_of_pull_back(
@@ -448,15 +454,23 @@ def _adjoint_of_pull_back(
 
 
 def _adjoint_of_push_forward(
-    solved: Solved, tangents: _Tangents, grad: Tensor, wants_x: bool, wants_lam: bool
+    solved: Solved,
+    tangent_x: _Argument | None,
+    tangent_lam: _Argument | None,
+    grad: Tensor,
+    wants_x: bool,
+    wants_lam: bool,
 ) -> tuple[Tensor | None, Tensor | None]:
-    lam_size = size_along(tangents.lam_shape or (), solved.dim, grad.ndim)
+    lam_size = 1 if tangent_lam is None else size_along(tangent_lam.shape, solved.dim, grad.ndim)
     grad_x, grad_lam = pull_back(solved, grad, lam_size, wants_x, wants_lam)
-    if wants_lam:
-        assert tangents.lam_shape is not None and tangents.lam_dtype is not None
-        grad_lam = sum_to(grad_lam, tangents.lam_shape, tangents.lam_dtype)
-        grad_lam = grad_lam.to(tangents.lam_device)
-    return grad_x.to(tangents.x_dtype) if wants_x else None, grad_lam if wants_lam else None
+    return (
+        grad_x.to(tangent_x.dtype) if wants_x and tangent_x is not None else None,
+        tangent_lam.gradient(grad_lam) if wants_lam and tangent_lam is not None else None,
+    )
+
+
+def _op_for(lam: Tensor | float) -> Any:
+    return _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
 
 
 def solve(
@@ -465,15 +479,32 @@ def solve(
     weight: Tensor | None,
     dim: int,
     sharpen: bool,
-    keep_partition: bool,
-) -> tuple[Tensor, Tensor]:
+    needs_gradient: bool,
+) -> Tensor:
     """Solve through the door that gives all derivatives which can be asked for here."""
+    if not _takes_eager_door():
+        y, _ = solve_with_partition(x, lam, weight, dim, sharpen, needs_gradient)
+        return y
+    if needs_gradient:
+        return _SolveEagerly.apply(x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
+    with _below_autograd():
+        return _op_for(lam)(x, lam, weight, dim, sharpen, False)[0]  # type: ignore[no-any-return]
+
+
+def solve_with_partition(
+    x: Tensor,
+    lam: Tensor | float,
+    weight: Tensor | None,
+    dim: int,
+    sharpen: bool,
+    keep_partition: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """Solve through one of the doors that give the partition as well."""
     if takes_functions_door():
         return _by_function(Solve, x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
     # Functionalize hides from us whether a gradient will be asked for.
     keeps = keep_partition or _are_transforms_active()
-    op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
-    return op(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
+    return _op_for(lam)(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
 
 
 def _by_function(function: type[torch.autograd.Function], *arguments: Any) -> Any:
@@ -520,13 +551,13 @@ def _save_jvp(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     if weight is not None:
         raise NotImplementedError("prox_tv1d_jvp: has no derivative with weight")
     ctx.solved = rest
-    ctx.tangents = _Tangents.of(tangent_x, tangent_lam)
+    ctx.tangents = (_Argument.of(tangent_x), _Argument.of(tangent_lam))
     ctx.save_for_backward(partition)
 
 
 def _backward_of_jvp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     solved = _unflat(*ctx.saved_tensors, *ctx.solved)
-    gradients = _adjoint_of_push_forward(solved, ctx.tangents, grad, *ctx.needs_input_grad[4:6])
+    gradients = _adjoint_of_push_forward(solved, *ctx.tangents, grad, *ctx.needs_input_grad[4:6])
     return (*[None] * 4, *gradients, *[None] * 5)
 
 
