@@ -19,6 +19,7 @@ from segment means (`push_forward` without lam), which autograd then follows.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import torch
@@ -88,28 +89,46 @@ class Solved(NamedTuple):
         return self._replace(x=None, y=None, weight=None, sharpen=False)
 
 
+@dataclass(slots=True)
+class Sharing:
+    """How the values of lam are shared out to the rows of x; no tuple, since torch opens those."""
+
+    size: int  # along dim
+    shared_dims: tuple[int, ...]  # of x, along which all rows have the same
+    dtype: torch.dtype
+
+
 def pull_back(
-    solved: Solved, grad_y: Tensor, lam_size: int, wants_x: bool, wants_lam: bool
+    solved: Solved, grad_y: Tensor, wants_x: bool, sharing: Sharing | None
 ) -> tuple[Tensor, Tensor]:
-    """Take the gradient of y to those of x and lam (x's shape, lam_size along dim)."""
+    """Take the gradient of y to those of x and, as it is shared, of lam; None: not wanted."""
     if takes_functions_door():
-        return _PullBack.apply(grad_y, *_flat(solved), lam_size, wants_x, wants_lam)  # type: ignore[no-any-return]
-    grad_x, grad_lam, _ = _call(
+        return _PullBack.apply(grad_y, *_flat(solved), wants_x, sharing)  # type: ignore[no-any-return]
+    grad_x, grad_lam, _ = _call_backward(solved, grad_y, wants_x, sharing, False)
+    return grad_x, grad_lam
+
+
+def _call_backward(
+    solved: Solved, grad_y: Tensor, wants_x: bool, sharing: Sharing | None, wants_weight: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    lam = sharing or Sharing(1, (), solved.dtype)
+    return _call(  # type: ignore[no-any-return]
         _extension.backward,
         grad_y,
         solved.partition,
-        None,
-        None,
-        None,
+        solved.x,
+        solved.y,
+        solved.weight,
         solved.dim,
         solved.sharpen,
         solved.dtype,
-        lam_size,
+        lam.size,
+        lam.shared_dims,
+        lam.dtype,
         wants_x,
-        wants_lam,
-        False,
+        sharing is not None,
+        wants_weight,
     )
-    return grad_x, grad_lam
 
 
 def push_forward(
@@ -172,15 +191,19 @@ class _WeightedMaps:
         # Exactly 1 where a sample is its own segment: what comes through lam 0 keeps its bits.
         self._share = self._weight / self._mean_weight
 
-    def pull_back(self, grad_y: Tensor, lam_size: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Take the gradient of y to those of x, lam and weight, in x's shape."""
+    def pull_back(
+        self, grad_y: Tensor, sharing: Sharing | None
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Take the gradient of y to those of x, lam (as it is shared) and weight (x's shape)."""
         grad_y = self._computed(grad_y)
         means = torch.where(self._has_samples, self._means(self._flip(grad_y)), 0)
         grad_x = self._share * means
         if self._sharpen:
             grad_x = grad_x + torch.where(self._is_present, 2 * grad_y, 0)
         means = self._divide(means)
-        _, grad_lam = pull_back(self._segments, means, lam_size, False, True)
+        grad_lam = None
+        if sharing is not None:
+            _, grad_lam = pull_back(self._segments, means, False, sharing)
         return grad_x.to(self._dtype), grad_lam, means * self._residual
 
     def push_forward(
@@ -233,9 +256,23 @@ class _Argument(NamedTuple):
             return None
         return cls(argument.shape, argument.dtype, argument.device)
 
-    def gradient(self, gradient: Tensor) -> Tensor:
-        """Give a gradient in x's shape as the argument's own."""
-        return sum_to(gradient, self.shape, self.dtype).to(self.device)
+    def sum_to(self, gradient: Tensor) -> Tensor:
+        """Give a gradient in x's shape as the argument's own, summed in float64."""
+        return sum_to(gradient, self.shape, self.dtype)
+
+    def sharing(self, dim: int, ndim: int) -> Sharing:
+        """Tell how the argument is shared out to rows along ``dim`` of ``ndim`` dimensions."""
+        added = ndim - len(self.shape)
+        ones = [added + d for d, size in enumerate(self.shape) if size == 1]
+        shared = tuple(d for d in (*range(added), *ones) if d != dim)
+        return Sharing(size_along(self.shape, dim, ndim), shared, self.dtype)
+
+    def place(self, gradient: Tensor) -> Tensor:
+        """Give the gradient that came by `sharing` the argument's own dimensions and device."""
+        if gradient.ndim != len(self.shape):
+            gradient = gradient.reshape(self.shape)
+        # A number on the CPU may stand beside an x on CUDA.
+        return gradient if gradient.device == self.device else gradient.to(self.device)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
@@ -261,27 +298,22 @@ def _gradients(ctx: Any, grad_y: Tensor | None) -> tuple[Tensor | None, ...]:
         return None, None, None
     wants_x, wants_lam, wants_weight = ctx.needs_input_grad[:3]
     solved = _solved(ctx)
-    lam_size = size_along(ctx.lam.shape, solved.dim, grad_y.ndim) if wants_lam else 1
-    grad_weight = None
+    sharing = ctx.lam.sharing(solved.dim, grad_y.ndim) if wants_lam else None
+    grad_lam: Tensor | None
+    grad_weight: Tensor | None
     if solved.weight is None:
-        grad_x, grad_lam = pull_back(solved, grad_y, lam_size, wants_x, wants_lam)
+        grad_x, grad_lam = pull_back(solved, grad_y, wants_x, sharing)
+        grad_weight = None
     elif torch.is_grad_enabled() or takes_functions_door():
-        grad_x, grad_lam, grad_weight = _WeightedMaps(solved).pull_back(grad_y, lam_size)
+        grad_x, grad_lam, grad_weight = _WeightedMaps(solved).pull_back(grad_y, sharing)
     else:
-        grad_x, grad_lam, grad_weight = _call(
-            _extension.backward,
-            grad_y,
-            *solved[:6],
-            solved.dtype,
-            lam_size,
-            wants_x,
-            wants_lam,
-            wants_weight,
+        grad_x, grad_lam, grad_weight = _call_backward(
+            solved, grad_y, wants_x, sharing, wants_weight
         )
     return (
         grad_x if wants_x else None,
-        ctx.lam.gradient(grad_lam) if wants_lam else None,
-        ctx.weight.gradient(grad_weight) if wants_weight else None,
+        ctx.lam.place(grad_lam) if wants_lam else None,
+        ctx.weight.sum_to(grad_weight) if wants_weight else None,
     )
 
 
@@ -359,32 +391,18 @@ class _PullBack(torch.autograd.Function):
         sharpen: bool,
         n: int,
         dtype: torch.dtype,
-        lam_size: int,
         wants_x: bool,
-        wants_lam: bool,
+        sharing: Sharing | None,
     ) -> tuple[Tensor, Tensor]:
-        grad_x, grad_lam, _ = _extension.backward(
-            grad_y,
-            partition,
-            None,
-            None,
-            None,
-            dim,
-            sharpen,
-            dtype,
-            lam_size,
-            wants_x,
-            wants_lam,
-            False,
-        )
+        solved = _unflat(partition, dim, sharpen, n, dtype)
+        grad_x, grad_lam, _ = _call_backward(solved, grad_y, wants_x, sharing, False)
         return grad_x, grad_lam
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
         grad_y, partition, *rest = inputs
-        ctx.rest = rest[:4]
+        *ctx.rest, ctx.wants_x, ctx.sharing = rest
         ctx.grad_dtype = grad_y.dtype
-        ctx.wanted = rest[4:]
         ctx.save_for_backward(partition)
         ctx.save_for_forward(partition)
         ctx.set_materialize_grads(False)
@@ -392,11 +410,13 @@ class _PullBack(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
         solved = _unflat(*ctx.saved_tensors, *ctx.rest)._replace(dtype=ctx.grad_dtype)
-        return (_adjoint_of_pull_back(solved, ctx.wanted, *cotangents), *[None] * 8)
+        wanted = (ctx.wants_x, ctx.sharing is not None)
+        return (_adjoint_of_pull_back(solved, *wanted, *cotangents), *[None] * 7)
 
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor, *_: None) -> tuple[Tensor, Tensor]:
-        return pull_back(_unflat(*ctx.saved_tensors, *ctx.rest), tangent, *ctx.wanted)
+        solved = _unflat(*ctx.saved_tensors, *ctx.rest)
+        return pull_back(solved, tangent, ctx.wants_x, ctx.sharing)
 
 
 class _PushForward(torch.autograd.Function):
@@ -432,7 +452,7 @@ class _PushForward(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         solved = _unflat(*ctx.saved_tensors, *ctx.rest)
         wants = ctx.needs_input_grad[:2]
-        return (*_adjoint_of_push_forward(solved, *ctx.tangents, grad, *wants), *[None] * 5)
+        return (*_adjoint_of_push_forward(solved, ctx.tangents, grad, *wants), *[None] * 5)
 
     @staticmethod
     def jvp(ctx: Any, tangent_x: Tensor | None, tangent_lam: Tensor | None, *_: None) -> Tensor:
@@ -441,11 +461,11 @@ class _PushForward(torch.autograd.Function):
 
 def _adjoint_of_pull_back(
     solved: Solved,
-    wanted: tuple[int, bool, bool],
+    wants_x: bool,
+    wants_lam: bool,
     for_grad_x: Tensor | None,
     for_grad_lam: Tensor | None,
 ) -> Tensor | None:
-    _, wants_x, wants_lam = wanted
     tangent_x = for_grad_x if wants_x else None
     tangent_lam = for_grad_lam if wants_lam else None
     if tangent_x is None and tangent_lam is None:
@@ -455,17 +475,19 @@ def _adjoint_of_pull_back(
 
 def _adjoint_of_push_forward(
     solved: Solved,
-    tangent_x: _Argument | None,
-    tangent_lam: _Argument | None,
+    tangents: tuple[_Argument | None, _Argument | None],
     grad: Tensor,
     wants_x: bool,
     wants_lam: bool,
 ) -> tuple[Tensor | None, Tensor | None]:
-    lam_size = 1 if tangent_lam is None else size_along(tangent_lam.shape, solved.dim, grad.ndim)
-    grad_x, grad_lam = pull_back(solved, grad, lam_size, wants_x, wants_lam)
+    tangent_x, tangent_lam = tangents
+    sharing = None
+    if wants_lam and tangent_lam is not None:
+        sharing = tangent_lam.sharing(solved.dim, grad.ndim)
+    grad_x, grad_lam = pull_back(solved, grad, wants_x, sharing)
     return (
         grad_x.to(tangent_x.dtype) if wants_x and tangent_x is not None else None,
-        tangent_lam.gradient(grad_lam) if wants_lam and tangent_lam is not None else None,
+        tangent_lam.place(grad_lam) if wants_lam and tangent_lam is not None else None,
     )
 
 
@@ -530,20 +552,20 @@ def _backward_of_solve(ctx: Any, grad_y: Tensor | None, _: None) -> tuple[Tensor
 
 
 def _save_backward(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    grad_y, partition, _, _, weight, dim, sharpen, _, *wanted, _ = inputs
+    grad_y, partition, _, _, weight, dim, sharpen, *_, wants_x, wants_lam, _ = inputs
     if weight is not None:
         raise NotImplementedError(
             "prox_tv1d_backward: has no derivative with weight; differentiate prox_tv1d, "
             "whose second derivatives do not come here"
         )
     ctx.solved = (dim, sharpen, grad_y.shape[dim], grad_y.dtype)
-    ctx.wanted = wanted
+    ctx.wanted = (wants_x, wants_lam)
     ctx.save_for_backward(partition)
 
 
 def _backward_of_backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
     solved = _unflat(*ctx.saved_tensors, *ctx.solved)
-    return (_adjoint_of_pull_back(solved, ctx.wanted, *cotangents[:2]), *[None] * 11)
+    return (_adjoint_of_pull_back(solved, *ctx.wanted, *cotangents[:2]), *[None] * 13)
 
 
 def _save_jvp(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -557,7 +579,7 @@ def _save_jvp(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _backward_of_jvp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     solved = _unflat(*ctx.saved_tensors, *ctx.solved)
-    gradients = _adjoint_of_push_forward(solved, *ctx.tangents, grad, *ctx.needs_input_grad[4:6])
+    gradients = _adjoint_of_push_forward(solved, ctx.tangents, grad, *ctx.needs_input_grad[4:6])
     return (*[None] * 4, *gradients, *[None] * 5)
 
 

@@ -5,6 +5,8 @@ Each must say exactly what src/torch/tv1d.cpp allocates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -41,6 +43,8 @@ def _backward(
     sharpen: bool,
     x_dtype: torch.dtype,
     lam_size: int,
+    lam_shared_dims: Sequence[int],
+    lam_dtype: torch.dtype,
     wants_x: bool,
     wants_lam: bool,
     wants_weight: bool,
@@ -50,13 +54,13 @@ def _backward(
     def nothing() -> Tensor:
         return grad_y.new_empty((0,))
 
-    arithmetic = arithmetic_dtype(x_dtype)
+    lam_shape = with_size(grad_y.shape, dim, lam_size)
+    for shared in lam_shared_dims:
+        lam_shape = with_size(lam_shape, shared, 1)
     return (
         torch.empty_like(grad_y, dtype=x_dtype) if wants_x else nothing(),
-        grad_y.new_empty(with_size(grad_y.shape, dim, lam_size), dtype=arithmetic)
-        if wants_lam
-        else nothing(),
-        torch.empty_like(grad_y, dtype=arithmetic) if wants_weight else nothing(),
+        grad_y.new_empty(lam_shape, dtype=lam_dtype) if wants_lam else nothing(),
+        torch.empty_like(grad_y, dtype=arithmetic_dtype(x_dtype)) if wants_weight else nothing(),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import Partial, Replicate, Shard
 from torch.distributed.tensor.experimental import register_sharding
 
 from tautline import _extension
@@ -66,10 +66,16 @@ def _solve(x: Any, lam: Any, weight: Any, dim: int, *options: Any) -> list[_Plac
 def _backward(
     grad_y: Any, partition: Any, x: Any, y: Any, weight: Any, dim: int, *options: Any
 ) -> list[_Placements]:
-    wanted = options[-3:]
+    _, _, _, lam_shared_dims, _, *wanted = options
+
+    def gradients(at: int | None) -> list[Any]:
+        lam = Partial() if at in lam_shared_dims else _rows(at)  # a sum over what each one has
+        placed = (_rows(at), lam, _rows(at))
+        return [place if want else Replicate() for place, want in zip(placed, wanted, strict=True)]
+
     return [
         (
-            [_rows(at) if want else Replicate() for want in wanted],
+            gradients(at),
             [
                 _rows(at),
                 _partition(at, dim),

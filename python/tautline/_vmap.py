@@ -7,6 +7,7 @@ broadcast, so they get it only where they have it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -74,10 +75,14 @@ def _backward_rule(
     y: Tensor | None,
     weight: Tensor | None,
     dim: int,
-    *options: Any,
+    sharpen: bool,
+    x_dtype: torch.dtype,
+    lam_size: int,
+    lam_shared_dims: Sequence[int],
+    lam_dtype: torch.dtype,
+    *wanted: bool,
 ) -> Any:
     batch = _Batch(info, "grad_y", grad_y, at[0], dim)
-    wanted = options[-3:]
     gradients = _extension.backward(
         batch.rows(grad_y, at[0]),
         batch.partition(partition, at[1]),
@@ -85,7 +90,12 @@ def _backward_rule(
         batch.rows(y, at[3]),
         batch.broadcast(weight, at[4]),
         batch.dim,
-        *options,
+        sharpen,
+        x_dtype,
+        lam_size,
+        [shared + 1 for shared in lam_shared_dims],
+        lam_dtype,
+        *wanted,
     )
     return tuple(gradients), tuple(0 if want else None for want in wanted)
 

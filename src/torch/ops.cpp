@@ -15,8 +15,9 @@ STABLE_TORCH_LIBRARY(tautline, library) {
       "bool keep_partition) -> (Tensor y, Tensor partition)");
   library.def(
       "prox_tv1d_backward(Tensor grad_y, Tensor partition, Tensor? x, Tensor? y, Tensor? weight, "
-      "int dim, bool sharpen, ScalarType x_dtype, SymInt lam_size, bool wants_x, bool wants_lam, "
-      "bool wants_weight) -> (Tensor grad_x, Tensor grad_lam, Tensor grad_weight)");
+      "int dim, bool sharpen, ScalarType x_dtype, SymInt lam_size, int[] lam_shared_dims, "
+      "ScalarType lam_dtype, bool wants_x, bool wants_lam, bool wants_weight) "
+      "-> (Tensor grad_x, Tensor grad_lam, Tensor grad_weight)");
   library.def(
       "prox_tv1d_jvp(Tensor partition, Tensor? x, Tensor? y, Tensor? weight, Tensor? tangent_x, "
       "Tensor? tangent_lam, Tensor? tangent_weight, int dim, bool sharpen, SymInt n, "

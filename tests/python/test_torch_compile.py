@@ -41,11 +41,11 @@ def test_backward_passes_opcheck(make, make_positive, dtype):
     x, lam, weight = make(3, 20, dtype=dtype), make_positive(3, 1), make_positive(20)
     grad_y = make(3, 20, dtype=dtype)
     _, partition = solved(x, lam, None, 1)
-    options = (1, False, dtype, 19, True, True, False)
+    options = (1, False, dtype, 19, (0,), torch.float32, True, True, False)
     arguments = (partition, None, None, None, *options)
     assert_opcheck(_extension.backward, (grad_y.clone().requires_grad_(), *arguments))
     y, partition = solved(x, lam, weight, 1)
-    options = (1, False, dtype, 1, True, False, True)
+    options = (1, False, dtype, 1, (), dtype, True, False, True)
     assert_opcheck(_extension.backward, (grad_y, partition, x, y, weight, *options))
 
 
@@ -105,7 +105,7 @@ def calls_along(dim, x):
     one = torch.ones_like(x[..., :1] if x.ndim else x)
     yield lambda: _extension.solve(x, one, None, dim, False, True)
     yield lambda: _extension.solve_number(x, 0.3, None, dim, False, True)
-    options = (False, x.dtype, 1, True, True, False)
+    options = (False, x.dtype, 1, (), x.dtype, True, True, False)
     yield lambda: _extension.backward(x, partition, None, None, None, dim, *options)
     given = (None, None, None, x, None, None)
     yield lambda: _extension.jvp(partition, *given, dim, False, 20, x.dtype)

@@ -170,7 +170,7 @@ def test_no_op_takes_a_host_tensor_for_one_of_the_device():
     for tangents in ((x.cpu(), None), (None, torch.ones(1)), (x, torch.tensor(1.0))):
         with pytest.raises(RuntimeError, match="must be on partition's device cuda:0, got cpu"):
             push(partition, None, None, None, *tangents, None, *options)
-    options = (1, False, x.dtype, 1, True, True, False)
+    options = (1, False, x.dtype, 1, (), x.dtype, True, True, False)
     with pytest.raises(RuntimeError, match="partition: must be on grad_y's device cuda:0, got cpu"):
         pull(x, partition.cpu(), None, None, None, *options)
     with pytest.raises(RuntimeError, match="weight: must be on grad_y's device cuda:0, got cpu"):
