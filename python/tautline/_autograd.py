@@ -288,8 +288,10 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> t
 
 
 def _solved(ctx: Any) -> Solved:
-    partition, *weighted = ctx.saved_tensors
-    return Solved(partition, *(weighted or (None, None, None)), *ctx.problem)
+    saved = ctx.saved_tensors
+    if len(saved) == 1:
+        return Solved(saved[0], None, None, None, *ctx.problem)
+    return Solved(*saved, *ctx.problem)
 
 
 def _gradients(ctx: Any, grad_y: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -317,8 +319,8 @@ def _gradients(ctx: Any, grad_y: Tensor | None) -> tuple[Tensor | None, ...]:
     )
 
 
-class _SolveEagerly(torch.autograd.Function):
-    """The eager door to the op: (x, lam, weight, dim, sharpen) to y."""
+class ProxTv1d(torch.autograd.Function):
+    """The eager door to the op: (x, lam, weight, dim, sharpen) to y, whose grad_fn has its name."""
 
     @staticmethod
     def forward(
@@ -508,7 +510,7 @@ def solve(
         y, _ = solve_with_partition(x, lam, weight, dim, sharpen, needs_gradient)
         return y
     if needs_gradient:
-        return _SolveEagerly.apply(x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
+        return ProxTv1d.apply(x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
     with _below_autograd():
         return _op_for(lam)(x, lam, weight, dim, sharpen, False)[0]  # type: ignore[no-any-return]
 
