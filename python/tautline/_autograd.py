@@ -112,8 +112,7 @@ def _call_backward(
     solved: Solved, grad_y: Tensor, wants_x: bool, sharing: Sharing | None, wants_weight: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     lam = sharing or Sharing(1, (), solved.dtype)
-    return _call(  # type: ignore[no-any-return]
-        _extension.backward,
+    return _extension.backward(  # type: ignore[no-any-return]
         grad_y,
         solved.partition,
         solved.x,
@@ -137,8 +136,7 @@ def push_forward(
     """Take directions of x and lam to the direction of y; None is 0."""
     if takes_functions_door():
         return _PushForward.apply(tangent_x, tangent_lam, *_flat(solved))  # type: ignore[no-any-return]
-    return _call(  # type: ignore[no-any-return]
-        _extension.jvp,
+    return _extension.jvp(  # type: ignore[no-any-return]
         solved.partition,
         None,
         None,
@@ -151,14 +149,6 @@ def push_forward(
         solved.n,
         solved.dtype,
     )
-
-
-def _call(op: Any, *arguments: Any) -> Any:
-    """Call an op, past its registered formula where nobody can record it: that takes time."""
-    if torch.is_grad_enabled() or not _takes_eager_door():
-        return op(*arguments)
-    with _below_autograd():
-        return op(*arguments)
 
 
 def _flat(solved: Solved) -> tuple[Any, ...]:
@@ -334,7 +324,10 @@ class ProxTv1d(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_y: Tensor) -> tuple[Tensor | None, ...]:
-        return (*_gradients(ctx, grad_y), None, None)
+        if torch.is_grad_enabled() or not _takes_eager_door():
+            return (*_gradients(ctx, grad_y), None, None)
+        with _below_autograd():  # nobody records these calls
+            return (*_gradients(ctx, grad_y), None, None)
 
 
 class Solve(torch.autograd.Function):
