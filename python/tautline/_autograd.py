@@ -104,20 +104,16 @@ def pull_back(
     """Take the gradient of y to those of x and, as it is shared, of lam; None: not wanted."""
     if takes_functions_door():
         return _PullBack.apply(grad_y, *_flat(solved), wants_x, sharing)  # type: ignore[no-any-return]
-    grad_x, grad_lam, _ = _call_backward(solved, grad_y, wants_x, sharing, False)
-    return grad_x, grad_lam
+    return _call_backward(solved, grad_y, wants_x, sharing)
 
 
 def _call_backward(
-    solved: Solved, grad_y: Tensor, wants_x: bool, sharing: Sharing | None, wants_weight: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+    solved: Solved, grad_y: Tensor, wants_x: bool, sharing: Sharing | None
+) -> tuple[Tensor, Tensor]:
     lam = sharing or Sharing(1, (), solved.dtype)
     return _extension.backward(  # type: ignore[no-any-return]
         grad_y,
         solved.partition,
-        solved.x,
-        solved.y,
-        solved.weight,
         solved.dim,
         solved.sharpen,
         solved.dtype,
@@ -126,7 +122,6 @@ def _call_backward(
         lam.dtype,
         wants_x,
         sharing is not None,
-        wants_weight,
     )
 
 
@@ -299,8 +294,16 @@ def _gradients(ctx: Any, grad_y: Tensor | None) -> tuple[Tensor | None, ...]:
     elif torch.is_grad_enabled() or takes_functions_door():
         grad_x, grad_lam, grad_weight = _WeightedMaps(solved).pull_back(grad_y, sharing)
     else:
-        grad_x, grad_lam, grad_weight = _call_backward(
-            solved, grad_y, wants_x, sharing, wants_weight
+        lam = sharing or Sharing(1, (), solved.dtype)
+        grad_x, grad_lam, grad_weight = _extension.weighted_backward(
+            grad_y,
+            *solved[:6],
+            lam.size,
+            lam.shared_dims,
+            lam.dtype,
+            wants_x,
+            wants_lam,
+            wants_weight,
         )
     return (
         grad_x if wants_x else None,
@@ -390,8 +393,7 @@ class _PullBack(torch.autograd.Function):
         sharing: Sharing | None,
     ) -> tuple[Tensor, Tensor]:
         solved = _unflat(partition, dim, sharpen, n, dtype)
-        grad_x, grad_lam, _ = _call_backward(solved, grad_y, wants_x, sharing, False)
-        return grad_x, grad_lam
+        return _call_backward(solved, grad_y, wants_x, sharing)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -547,12 +549,7 @@ def _backward_of_solve(ctx: Any, grad_y: Tensor | None, _: None) -> tuple[Tensor
 
 
 def _save_backward(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    grad_y, partition, _, _, weight, dim, sharpen, *_, wants_x, wants_lam, _ = inputs
-    if weight is not None:
-        raise NotImplementedError(
-            "prox_tv1d_backward: has no derivative with weight; differentiate prox_tv1d, "
-            "whose second derivatives do not come here"
-        )
+    grad_y, partition, dim, sharpen, *_, wants_x, wants_lam = inputs
     ctx.solved = (dim, sharpen, grad_y.shape[dim], grad_y.dtype)
     ctx.wanted = (wants_x, wants_lam)
     ctx.save_for_backward(partition)
@@ -560,7 +557,7 @@ def _save_backward(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]
 
 def _backward_of_backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
     solved = _unflat(*ctx.saved_tensors, *ctx.solved)
-    return (_adjoint_of_pull_back(solved, *ctx.wanted, *cotangents[:2]), *[None] * 13)
+    return (_adjoint_of_pull_back(solved, *ctx.wanted, *cotangents), *[None] * 9)
 
 
 def _save_jvp(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -613,7 +610,7 @@ def _refuse_derivative(op: Any) -> NoReturn:
 
 
 def _has_no_gradient(op: Any) -> Any:
-    def backward(ctx: Any, grad: Tensor) -> NoReturn:
+    def backward(ctx: Any, *grads: Tensor) -> NoReturn:
         _refuse_derivative(op)
 
     return backward
@@ -625,5 +622,10 @@ torch.library.register_autograd(
     _extension.backward, _backward_of_backward, setup_context=_save_backward
 )
 torch.library.register_autograd(_extension.jvp, _backward_of_jvp, setup_context=_save_jvp)
-for _op in (_extension.certify, _extension.certify_number, _extension.find_lam_max):
+for _op in (
+    _extension.weighted_backward,  # with weights, second derivatives go another way
+    _extension.certify,
+    _extension.certify_number,
+    _extension.find_lam_max,
+):
     torch.library.register_autograd(_op, _has_no_gradient(_op))

@@ -71,9 +71,6 @@ def _backward_rule(
     at: tuple[Any, ...],
     grad_y: Tensor,
     partition: Tensor,
-    x: Tensor | None,
-    y: Tensor | None,
-    weight: Tensor | None,
     dim: int,
     sharpen: bool,
     x_dtype: torch.dtype,
@@ -86,12 +83,41 @@ def _backward_rule(
     gradients = _extension.backward(
         batch.rows(grad_y, at[0]),
         batch.partition(partition, at[1]),
+        batch.dim,
+        sharpen,
+        x_dtype,
+        lam_size,
+        [shared + 1 for shared in lam_shared_dims],
+        lam_dtype,
+        *wanted,
+    )
+    return tuple(gradients), tuple(0 if want else None for want in wanted)
+
+
+def _weighted_backward_rule(
+    info: Any,
+    at: tuple[Any, ...],
+    grad_y: Tensor,
+    partition: Tensor,
+    x: Tensor,
+    y: Tensor,
+    weight: Tensor,
+    dim: int,
+    sharpen: bool,
+    lam_size: int,
+    lam_shared_dims: Sequence[int],
+    lam_dtype: torch.dtype,
+    *wanted: bool,
+) -> Any:
+    batch = _Batch(info, "grad_y", grad_y, at[0], dim)
+    gradients = _extension.weighted_backward(
+        batch.rows(grad_y, at[0]),
+        batch.partition(partition, at[1]),
         batch.rows(x, at[2]),
         batch.rows(y, at[3]),
         batch.broadcast(weight, at[4]),
         batch.dim,
         sharpen,
-        x_dtype,
         lam_size,
         [shared + 1 for shared in lam_shared_dims],
         lam_dtype,
@@ -161,6 +187,7 @@ for _op, _rule in (
     (_extension.solve, _solve_rule(_extension.solve)),
     (_extension.solve_number, _solve_rule(_extension.solve_number)),
     (_extension.backward, _backward_rule),
+    (_extension.weighted_backward, _weighted_backward_rule),
     (_extension.jvp, _jvp_rule),
     (_extension.certify, _certify_rule(_extension.certify)),
     (_extension.certify_number, _certify_rule(_extension.certify_number)),

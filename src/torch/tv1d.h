@@ -22,13 +22,19 @@ std::tuple<Tensor, Tensor> solve1d_number(const Tensor& x, double lam,
                                           const std::optional<Tensor>& weight, std::int64_t dim,
                                           bool sharpen, bool keep_partition);
 
-/// The gradients of x (in `x_dtype`), of lam (in `lam_dtype`; x's shape, but for `lam_size`
-/// along dim and 1 along `lam_shared_dims`, over which it is summed in float64) and of
-/// weight (in the arithmetic's dtype; x's shape). Those not wanted are empty.
-std::tuple<Tensor, Tensor, Tensor> backward1d(
-    const Tensor& grad_y, const Tensor& partition, const std::optional<Tensor>& x,
-    const std::optional<Tensor>& y, const std::optional<Tensor>& weight, std::int64_t dim,
-    bool sharpen, ScalarType x_dtype, std::int64_t lam_size,
+/// The gradients of x (in `x_dtype`) and of lam (in `lam_dtype`; x's shape, but for `lam_size`
+/// along dim and 1 along `lam_shared_dims`, over which it is summed in float64), without data
+/// weights. One not wanted is empty.
+std::tuple<Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partition,
+                                      std::int64_t dim, bool sharpen, ScalarType x_dtype,
+                                      std::int64_t lam_size,
+                                      const std::vector<std::int64_t>& lam_shared_dims,
+                                      ScalarType lam_dtype, bool wants_x, bool wants_lam);
+
+/// The same with data weights, and their gradient (in the arithmetic's dtype; x's shape).
+std::tuple<Tensor, Tensor, Tensor> weighted_backward1d(
+    const Tensor& grad_y, const Tensor& partition, const Tensor& x, const Tensor& y,
+    const Tensor& weight, std::int64_t dim, bool sharpen, std::int64_t lam_size,
     const std::vector<std::int64_t>& lam_shared_dims, ScalarType lam_dtype, bool wants_x,
     bool wants_lam, bool wants_weight);
 

@@ -5,7 +5,7 @@ import torch
 from torch_support import why_no_cuda
 
 import tautline
-from tautline import TVLayer
+from tautline import TVLayer, _extension
 
 pytestmark = pytest.mark.skipif(why_no_cuda() is not None, reason=str(why_no_cuda()))
 
@@ -165,16 +165,16 @@ def test_lam_without_dimensions_on_the_cpu_has_all_derivatives(weighted):
 def test_no_op_takes_a_host_tensor_for_one_of_the_device():
     x = noise(4, 50)
     _, partition = torch.ops.tautline.prox_tv1d.number(x, 0.3, None, 1, False, True)
-    push, pull = torch.ops.tautline.prox_tv1d_jvp, torch.ops.tautline.prox_tv1d_backward
+    push, pull = _extension.jvp, _extension.backward
     options = (1, False, 50, x.dtype)
     for tangents in ((x.cpu(), None), (None, torch.ones(1)), (x, torch.tensor(1.0))):
         with pytest.raises(RuntimeError, match="must be on partition's device cuda:0, got cpu"):
             push(partition, None, None, None, *tangents, None, *options)
-    options = (1, False, x.dtype, 1, (), x.dtype, True, True, False)
+    wanted = (1, (), x.dtype, True, True)
     with pytest.raises(RuntimeError, match="partition: must be on grad_y's device cuda:0, got cpu"):
-        pull(x, partition.cpu(), None, None, None, *options)
+        pull(x, partition.cpu(), 1, False, x.dtype, *wanted)
     with pytest.raises(RuntimeError, match="weight: must be on grad_y's device cuda:0, got cpu"):
-        pull(x, partition, x, x, torch.ones(50), *options)
+        _extension.weighted_backward(x, partition, x, x, torch.ones(50), 1, False, *wanted, False)
 
 
 def test_arguments_on_another_device_raise():
