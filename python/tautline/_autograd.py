@@ -1,11 +1,12 @@
-"""Derivatives of the 1D op, behind two doors.
+"""Derivatives of the 1D op, behind three doors.
 
-The *ops' door*: the formulas are registered with the ops. Eager autograd,
-``torch.compile`` and ``torch.export`` go there. The *functions' door*:
+The *ops' door*: the formulas are registered with the ops. ``torch.compile``,
+``torch.export`` and second derivatives go there. The *functions' door*:
 ``autograd.Function`` classes with ``jvp``, taken while a ``torch.func`` transform or
 a forward-AD level is active. Registered formulas raise under the former and give a
-zero tangent under the latter; functions with ``jvp`` cannot be compiled. Both doors
-lead to the same formulas.
+zero tangent under the latter; functions with ``jvp`` cannot be compiled. The *eager
+door*: a plain ``autograd.Function``, for what is left: it takes less than half the time
+of the others. All doors lead to the same formulas.
 
 The solution is constant on segments, and its derivatives are linear maps that know
 nothing but the partition: `pull_back` (gradient of y to gradients of x and lam) and
@@ -18,6 +19,7 @@ from segment means (`push_forward` without lam), which autograd then follows.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import torch
@@ -31,10 +33,18 @@ try:
     _are_transforms_active = torch._C._are_functorch_transforms_active
     _get_transforms = torch._C._functorch.get_interpreter_stack
     _FUNCTIONALIZE = torch._C._functorch.TransformType.Functionalize
+    _below_autograd = torch._C._AutoDispatchBelowAutograd
 except AttributeError as error:  # not of torch's public API
     raise ImportError(
         f"this tautline does not know torch {torch.__version__}; a newer one may"
     ) from error
+
+
+def _takes_eager_door() -> bool:
+    """Tell whether nothing but autograd can ask for a derivative here."""
+    return not (
+        _are_transforms_active() or forward_ad._current_level >= 0 or torch.compiler.is_compiling()
+    )
 
 
 def takes_functions_door() -> bool:
@@ -79,27 +89,40 @@ class Solved(NamedTuple):
         return self._replace(x=None, y=None, weight=None, sharpen=False)
 
 
+@dataclass(slots=True)
+class Sharing:
+    """How the values of lam are shared out to the rows of x; no tuple, since torch opens those."""
+
+    size: int  # along dim
+    shared_dims: tuple[int, ...]  # of x, along which all rows have the same
+    dtype: torch.dtype
+
+
 def pull_back(
-    solved: Solved, grad_y: Tensor, lam_size: int, wants_x: bool, wants_lam: bool
+    solved: Solved, grad_y: Tensor, wants_x: bool, sharing: Sharing | None
 ) -> tuple[Tensor, Tensor]:
-    """Take the gradient of y to those of x and lam (x's shape, lam_size along dim)."""
+    """Take the gradient of y to those of x and, as it is shared, of lam; None: not wanted."""
     if takes_functions_door():
-        return _PullBack.apply(grad_y, *_flat(solved), lam_size, wants_x, wants_lam)  # type: ignore[no-any-return]
-    grad_x, grad_lam, _ = _extension.backward(
+        return _PullBack.apply(grad_y, *_flat(solved), wants_x, sharing)  # type: ignore[no-any-return]
+    return _call_backward(solved, grad_y, wants_x, sharing)
+
+
+def _call_backward(
+    solved: Solved, grad_y: Tensor, wants_x: bool, sharing: Sharing | None
+) -> tuple[Tensor, Tensor]:
+    lam = sharing or Sharing(1, (), solved.dtype)
+    return _extension.backward(  # type: ignore[no-any-return]
         grad_y,
         solved.partition,
-        None,
-        None,
-        None,
         solved.dim,
         solved.sharpen,
         solved.dtype,
-        lam_size,
+        lam.size,
+        lam.shared_dims,
+        lam.dtype,
         wants_x,
-        wants_lam,
-        False,
+        sharing is not None,
     )
-    return grad_x, grad_lam
 
 
 def push_forward(
@@ -153,15 +176,19 @@ class _WeightedMaps:
         # Exactly 1 where a sample is its own segment: what comes through lam 0 keeps its bits.
         self._share = self._weight / self._mean_weight
 
-    def pull_back(self, grad_y: Tensor, lam_size: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Take the gradient of y to those of x, lam and weight, in x's shape."""
+    def pull_back(
+        self, grad_y: Tensor, sharing: Sharing | None
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Take the gradient of y to those of x, lam (as it is shared) and weight (x's shape)."""
         grad_y = self._computed(grad_y)
         means = torch.where(self._has_samples, self._means(self._flip(grad_y)), 0)
         grad_x = self._share * means
         if self._sharpen:
             grad_x = grad_x + torch.where(self._is_present, 2 * grad_y, 0)
         means = self._divide(means)
-        _, grad_lam = pull_back(self._segments, means, lam_size, False, True)
+        grad_lam = None
+        if sharing is not None:
+            _, grad_lam = pull_back(self._segments, means, False, sharing)
         return grad_x.to(self._dtype), grad_lam, means * self._residual
 
     def push_forward(
@@ -200,82 +227,110 @@ class _WeightedMaps:
         return torch.where(self._is_present, -values, values) if self._sharpen else values
 
 
-class _Arguments(NamedTuple):
-    """Shapes, dtypes and devices of the arguments, which their gradients have too."""
+class _Argument(NamedTuple):
+    """Shape, dtype and device of an argument, which its gradient has too."""
 
-    dim: int
-    sharpen: bool
-    n: int
-    ndim: int
-    x_dtype: torch.dtype
-    lam_shape: torch.Size | None
-    lam_dtype: torch.dtype | None
-    lam_device: torch.device | None
-    weight_shape: torch.Size | None
-    weight_dtype: torch.dtype | None
+    shape: torch.Size
+    dtype: torch.dtype
+    device: torch.device
 
     @classmethod
-    def of(
-        cls, x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int, sharpen: bool
-    ) -> _Arguments:
-        return cls(
-            dim=dim,
-            sharpen=sharpen,
-            n=x.shape[dim],
-            ndim=x.ndim,
-            x_dtype=x.dtype,
-            lam_shape=lam.shape if isinstance(lam, Tensor) else None,
-            lam_dtype=lam.dtype if isinstance(lam, Tensor) else None,
-            lam_device=lam.device if isinstance(lam, Tensor) else None,
-            weight_shape=None if weight is None else weight.shape,
-            weight_dtype=None if weight is None else weight.dtype,
-        )
+    def of(cls, argument: Any) -> _Argument | None:
+        """Give None for what is no tensor."""
+        if not isinstance(argument, Tensor):
+            return None
+        return cls(argument.shape, argument.dtype, argument.device)
 
-    def solved(self, partition: Tensor, *weighted: Tensor) -> Solved:
-        x, y, weight = weighted or (None, None, None)
-        return Solved(partition, x, y, weight, self.dim, self.sharpen, self.n, self.x_dtype)
+    def sum_to(self, gradient: Tensor) -> Tensor:
+        """Give a gradient in x's shape as the argument's own, summed in float64."""
+        return sum_to(gradient, self.shape, self.dtype)
+
+    def sharing(self, dim: int, ndim: int) -> Sharing:
+        """Tell how the argument is shared out to rows along ``dim`` of ``ndim`` dimensions."""
+        added = ndim - len(self.shape)
+        ones = [added + d for d, size in enumerate(self.shape) if size == 1]
+        shared = tuple(d for d in (*range(added), *ones) if d != dim)
+        return Sharing(size_along(self.shape, dim, ndim), shared, self.dtype)
+
+    def place(self, gradient: Tensor) -> Tensor:
+        """Give the gradient that came by `sharing` the argument's own dimensions and device."""
+        if gradient.ndim != len(self.shape):
+            gradient = gradient.reshape(self.shape)
+        # A number on the CPU may stand beside an x on CUDA.
+        return gradient if gradient.device == self.device else gradient.to(self.device)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
     """Keep the partition, and what weights need beside it."""
     x, lam, weight, dim, sharpen = inputs[:5]
     y, partition = output
-    ctx.arguments = _Arguments.of(x, lam, weight, dim, sharpen)
+    ctx.problem = (dim, sharpen, x.shape[dim], x.dtype)
+    ctx.lam = _Argument.of(lam)
+    ctx.weight = _Argument.of(weight)
     saved = (partition,) if weight is None else (partition, x, y, weight)
     ctx.save_for_backward(*saved)
     return saved
 
 
+def _solved(ctx: Any) -> Solved:
+    saved = ctx.saved_tensors
+    if len(saved) == 1:
+        return Solved(saved[0], None, None, None, *ctx.problem)
+    return Solved(*saved, *ctx.problem)
+
+
 def _gradients(ctx: Any, grad_y: Tensor | None) -> tuple[Tensor | None, ...]:
     """Give the gradients of x, lam and weight, None for those that nobody needs."""
-    wants_x, wants_lam, wants_weight = ctx.needs_input_grad[:3]
     if grad_y is None:
         return None, None, None
-    arguments: _Arguments = ctx.arguments
-    solved = arguments.solved(*ctx.saved_tensors)
-    lam_size = size_along(arguments.lam_shape or (), arguments.dim, arguments.ndim)
-    grad_weight = None
+    wants_x, wants_lam, wants_weight = ctx.needs_input_grad[:3]
+    solved = _solved(ctx)
+    sharing = ctx.lam.sharing(solved.dim, grad_y.ndim) if wants_lam else None
+    grad_lam: Tensor | None
+    grad_weight: Tensor | None
     if solved.weight is None:
-        grad_x, grad_lam = pull_back(solved, grad_y, lam_size, wants_x, wants_lam)
+        grad_x, grad_lam = pull_back(solved, grad_y, wants_x, sharing)
+        grad_weight = None
     elif torch.is_grad_enabled() or takes_functions_door():
-        grad_x, grad_lam, grad_weight = _WeightedMaps(solved).pull_back(grad_y, lam_size)
+        grad_x, grad_lam, grad_weight = _WeightedMaps(solved).pull_back(grad_y, sharing)
     else:
-        grad_x, grad_lam, grad_weight = _extension.backward(
-            grad_y, *solved[:6], solved.dtype, lam_size, wants_x, wants_lam, wants_weight
+        lam = sharing or Sharing(1, (), solved.dtype)
+        grad_x, grad_lam, grad_weight = _extension.weighted_backward(
+            grad_y,
+            *solved[:6],
+            lam.size,
+            lam.shared_dims,
+            lam.dtype,
+            wants_x,
+            wants_lam,
+            wants_weight,
         )
-    if wants_lam:
-        assert arguments.lam_shape is not None and arguments.lam_dtype is not None
-        grad_lam = sum_to(grad_lam, arguments.lam_shape, arguments.lam_dtype)
-        grad_lam = grad_lam.to(arguments.lam_device)
-    if wants_weight:
-        assert grad_weight is not None
-        assert arguments.weight_shape is not None and arguments.weight_dtype is not None
-        grad_weight = sum_to(grad_weight, arguments.weight_shape, arguments.weight_dtype)
     return (
         grad_x if wants_x else None,
-        grad_lam if wants_lam else None,
-        grad_weight if wants_weight else None,
+        ctx.lam.place(grad_lam) if wants_lam else None,
+        ctx.weight.sum_to(grad_weight) if wants_weight else None,
     )
+
+
+class ProxTv1d(torch.autograd.Function):
+    """The eager door to the op: (x, lam, weight, dim, sharpen) to y, whose grad_fn has its name."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int, sharpen: bool
+    ) -> Tensor:
+        inputs = (x, lam, weight, dim, sharpen)
+        with _below_autograd():
+            output = _op_for(lam)(*inputs, True)
+        _save(ctx, inputs, output)
+        return output[0]  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, grad_y: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled() or not _takes_eager_door():
+            return (*_gradients(ctx, grad_y), None, None)
+        with _below_autograd():  # nobody records these calls
+            return (*_gradients(ctx, grad_y), None, None)
 
 
 class Solve(torch.autograd.Function):
@@ -288,8 +343,7 @@ class Solve(torch.autograd.Function):
         x: Tensor, lam: Tensor | float, weight: Tensor | None, dim: int, sharpen: bool
     ) -> tuple[Tensor, Tensor]:
         """Solve, with the partition."""
-        op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
-        return op(x, lam, weight, dim, sharpen, True)  # type: ignore[no-any-return]
+        return _op_for(lam)(x, lam, weight, dim, sharpen, True)  # type: ignore[no-any-return]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -312,7 +366,7 @@ class Solve(torch.autograd.Function):
         *_: None,
     ) -> tuple[Tensor, None]:
         """Give the direction of y."""
-        solved = ctx.arguments.solved(*ctx.saved_tensors)
+        solved = _solved(ctx)
         if solved.weight is None:
             return push_forward(solved, tangent_x, tangent_lam), None
         # torch calls this with forward AD switched off, so that saved tensors' own
@@ -335,32 +389,17 @@ class _PullBack(torch.autograd.Function):
         sharpen: bool,
         n: int,
         dtype: torch.dtype,
-        lam_size: int,
         wants_x: bool,
-        wants_lam: bool,
+        sharing: Sharing | None,
     ) -> tuple[Tensor, Tensor]:
-        grad_x, grad_lam, _ = _extension.backward(
-            grad_y,
-            partition,
-            None,
-            None,
-            None,
-            dim,
-            sharpen,
-            dtype,
-            lam_size,
-            wants_x,
-            wants_lam,
-            False,
-        )
-        return grad_x, grad_lam
+        solved = _unflat(partition, dim, sharpen, n, dtype)
+        return _call_backward(solved, grad_y, wants_x, sharing)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
         grad_y, partition, *rest = inputs
-        ctx.rest = rest[:4]
+        *ctx.rest, ctx.wants_x, ctx.sharing = rest
         ctx.grad_dtype = grad_y.dtype
-        ctx.wanted = rest[4:]
         ctx.save_for_backward(partition)
         ctx.save_for_forward(partition)
         ctx.set_materialize_grads(False)
@@ -368,11 +407,13 @@ class _PullBack(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
         solved = _unflat(*ctx.saved_tensors, *ctx.rest)._replace(dtype=ctx.grad_dtype)
-        return (_adjoint_of_pull_back(solved, ctx.wanted, *cotangents), *[None] * 8)
+        wanted = (ctx.wants_x, ctx.sharing is not None)
+        return (_adjoint_of_pull_back(solved, *wanted, *cotangents), *[None] * 7)
 
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor, *_: None) -> tuple[Tensor, Tensor]:
-        return pull_back(_unflat(*ctx.saved_tensors, *ctx.rest), tangent, *ctx.wanted)
+        solved = _unflat(*ctx.saved_tensors, *ctx.rest)
+        return pull_back(solved, tangent, ctx.wants_x, ctx.sharing)
 
 
 class _PushForward(torch.autograd.Function):
@@ -400,7 +441,7 @@ class _PushForward(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         tangent_x, tangent_lam, partition, *rest = inputs
         ctx.rest = rest
-        ctx.tangents = _Tangents.of(tangent_x, tangent_lam)
+        ctx.tangents = (_Argument.of(tangent_x), _Argument.of(tangent_lam))
         ctx.save_for_backward(partition)
         ctx.save_for_forward(partition)
 
@@ -415,31 +456,13 @@ class _PushForward(torch.autograd.Function):
         return push_forward(_unflat(*ctx.saved_tensors, *ctx.rest), tangent_x, tangent_lam)
 
 
-class _Tangents(NamedTuple):
-    """Shapes, dtypes and devices of directions, which their gradients have too."""
-
-    x_dtype: torch.dtype | None
-    lam_shape: torch.Size | None
-    lam_dtype: torch.dtype | None
-    lam_device: torch.device | None
-
-    @classmethod
-    def of(cls, tangent_x: Tensor | None, tangent_lam: Tensor | None) -> _Tangents:
-        return cls(
-            None if tangent_x is None else tangent_x.dtype,
-            None if tangent_lam is None else tangent_lam.shape,
-            None if tangent_lam is None else tangent_lam.dtype,
-            None if tangent_lam is None else tangent_lam.device,
-        )
-
-
 def _adjoint_of_pull_back(
     solved: Solved,
-    wanted: tuple[int, bool, bool],
+    wants_x: bool,
+    wants_lam: bool,
     for_grad_x: Tensor | None,
     for_grad_lam: Tensor | None,
 ) -> Tensor | None:
-    _, wants_x, wants_lam = wanted
     tangent_x = for_grad_x if wants_x else None
     tangent_lam = for_grad_lam if wants_lam else None
     if tangent_x is None and tangent_lam is None:
@@ -448,15 +471,25 @@ def _adjoint_of_pull_back(
 
 
 def _adjoint_of_push_forward(
-    solved: Solved, tangents: _Tangents, grad: Tensor, wants_x: bool, wants_lam: bool
+    solved: Solved,
+    tangents: tuple[_Argument | None, _Argument | None],
+    grad: Tensor,
+    wants_x: bool,
+    wants_lam: bool,
 ) -> tuple[Tensor | None, Tensor | None]:
-    lam_size = size_along(tangents.lam_shape or (), solved.dim, grad.ndim)
-    grad_x, grad_lam = pull_back(solved, grad, lam_size, wants_x, wants_lam)
-    if wants_lam:
-        assert tangents.lam_shape is not None and tangents.lam_dtype is not None
-        grad_lam = sum_to(grad_lam, tangents.lam_shape, tangents.lam_dtype)
-        grad_lam = grad_lam.to(tangents.lam_device)
-    return grad_x.to(tangents.x_dtype) if wants_x else None, grad_lam if wants_lam else None
+    tangent_x, tangent_lam = tangents
+    sharing = None
+    if wants_lam and tangent_lam is not None:
+        sharing = tangent_lam.sharing(solved.dim, grad.ndim)
+    grad_x, grad_lam = pull_back(solved, grad, wants_x, sharing)
+    return (
+        grad_x.to(tangent_x.dtype) if wants_x and tangent_x is not None else None,
+        tangent_lam.place(grad_lam) if wants_lam and tangent_lam is not None else None,
+    )
+
+
+def _op_for(lam: Tensor | float) -> Any:
+    return _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
 
 
 def solve(
@@ -465,15 +498,32 @@ def solve(
     weight: Tensor | None,
     dim: int,
     sharpen: bool,
-    keep_partition: bool,
-) -> tuple[Tensor, Tensor]:
+    needs_gradient: bool,
+) -> Tensor:
     """Solve through the door that gives all derivatives which can be asked for here."""
+    if not _takes_eager_door():
+        y, _ = solve_with_partition(x, lam, weight, dim, sharpen, needs_gradient)
+        return y
+    if needs_gradient:
+        return ProxTv1d.apply(x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
+    with _below_autograd():
+        return _op_for(lam)(x, lam, weight, dim, sharpen, False)[0]  # type: ignore[no-any-return]
+
+
+def solve_with_partition(
+    x: Tensor,
+    lam: Tensor | float,
+    weight: Tensor | None,
+    dim: int,
+    sharpen: bool,
+    keep_partition: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """Solve through one of the doors that give the partition as well."""
     if takes_functions_door():
         return _by_function(Solve, x, lam, weight, dim, sharpen)  # type: ignore[no-any-return]
     # Functionalize hides from us whether a gradient will be asked for.
     keeps = keep_partition or _are_transforms_active()
-    op = _extension.solve if isinstance(lam, Tensor) else _extension.solve_number
-    return op(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
+    return _op_for(lam)(x, lam, weight, dim, sharpen, keeps)  # type: ignore[no-any-return]
 
 
 def _by_function(function: type[torch.autograd.Function], *arguments: Any) -> Any:
@@ -499,20 +549,15 @@ def _backward_of_solve(ctx: Any, grad_y: Tensor | None, _: None) -> tuple[Tensor
 
 
 def _save_backward(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    grad_y, partition, _, _, weight, dim, sharpen, _, *wanted, _ = inputs
-    if weight is not None:
-        raise NotImplementedError(
-            "prox_tv1d_backward: has no derivative with weight; differentiate prox_tv1d, "
-            "whose second derivatives do not come here"
-        )
+    grad_y, partition, dim, sharpen, *_, wants_x, wants_lam = inputs
     ctx.solved = (dim, sharpen, grad_y.shape[dim], grad_y.dtype)
-    ctx.wanted = wanted
+    ctx.wanted = (wants_x, wants_lam)
     ctx.save_for_backward(partition)
 
 
 def _backward_of_backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
     solved = _unflat(*ctx.saved_tensors, *ctx.solved)
-    return (_adjoint_of_pull_back(solved, ctx.wanted, *cotangents[:2]), *[None] * 11)
+    return (_adjoint_of_pull_back(solved, *ctx.wanted, *cotangents), *[None] * 9)
 
 
 def _save_jvp(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -520,7 +565,7 @@ def _save_jvp(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     if weight is not None:
         raise NotImplementedError("prox_tv1d_jvp: has no derivative with weight")
     ctx.solved = rest
-    ctx.tangents = _Tangents.of(tangent_x, tangent_lam)
+    ctx.tangents = (_Argument.of(tangent_x), _Argument.of(tangent_lam))
     ctx.save_for_backward(partition)
 
 
@@ -565,7 +610,7 @@ def _refuse_derivative(op: Any) -> NoReturn:
 
 
 def _has_no_gradient(op: Any) -> Any:
-    def backward(ctx: Any, grad: Tensor) -> NoReturn:
+    def backward(ctx: Any, *grads: Tensor) -> NoReturn:
         _refuse_derivative(op)
 
     return backward
@@ -577,5 +622,10 @@ torch.library.register_autograd(
     _extension.backward, _backward_of_backward, setup_context=_save_backward
 )
 torch.library.register_autograd(_extension.jvp, _backward_of_jvp, setup_context=_save_jvp)
-for _op in (_extension.certify, _extension.certify_number, _extension.find_lam_max):
+for _op in (
+    _extension.weighted_backward,  # with weights, second derivatives go another way
+    _extension.certify,
+    _extension.certify_number,
+    _extension.find_lam_max,
+):
     torch.library.register_autograd(_op, _has_no_gradient(_op))

@@ -52,6 +52,7 @@ _load()
 solve = torch.ops.tautline.prox_tv1d.default
 solve_number = torch.ops.tautline.prox_tv1d.number
 backward = torch.ops.tautline.prox_tv1d_backward.default
+weighted_backward = torch.ops.tautline.prox_tv1d_weighted_backward.default
 jvp = torch.ops.tautline.prox_tv1d_jvp.default
 certify = torch.ops.tautline.certificate1d.default
 certify_number = torch.ops.tautline.certificate1d.number

@@ -5,6 +5,8 @@ Each must say exactly what src/torch/tv1d.cpp allocates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -34,30 +36,47 @@ def _solve(
 def _backward(
     grad_y: Tensor,
     partition: Tensor,
-    x: Tensor | None,
-    y: Tensor | None,
-    weight: Tensor | None,
     dim: int,
     sharpen: bool,
     x_dtype: torch.dtype,
     lam_size: int,
+    lam_shared_dims: Sequence[int],
+    lam_dtype: torch.dtype,
+    wants_x: bool,
+    wants_lam: bool,
+) -> tuple[Tensor, Tensor]:
+    require_dim("grad_y", grad_y.ndim, dim)
+    lam_shape = with_size(grad_y.shape, dim, lam_size)
+    for shared in lam_shared_dims:
+        lam_shape = with_size(lam_shape, shared, 1)
+    return (
+        torch.empty_like(grad_y, dtype=x_dtype) if wants_x else grad_y.new_empty((0,)),
+        grad_y.new_empty(lam_shape, dtype=lam_dtype) if wants_lam else grad_y.new_empty((0,)),
+    )
+
+
+def _weighted_backward(
+    grad_y: Tensor,
+    partition: Tensor,
+    x: Tensor,
+    y: Tensor,
+    weight: Tensor,
+    dim: int,
+    sharpen: bool,
+    lam_size: int,
+    lam_shared_dims: Sequence[int],
+    lam_dtype: torch.dtype,
     wants_x: bool,
     wants_lam: bool,
     wants_weight: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    require_dim("grad_y", grad_y.ndim, dim)
-
-    def nothing() -> Tensor:
-        return grad_y.new_empty((0,))
-
-    arithmetic = arithmetic_dtype(x_dtype)
-    return (
-        torch.empty_like(grad_y, dtype=x_dtype) if wants_x else nothing(),
-        grad_y.new_empty(with_size(grad_y.shape, dim, lam_size), dtype=arithmetic)
-        if wants_lam
-        else nothing(),
-        torch.empty_like(grad_y, dtype=arithmetic) if wants_weight else nothing(),
+    sharing = (lam_size, lam_shared_dims, lam_dtype)
+    grad_x, grad_lam = _backward(
+        grad_y, partition, dim, sharpen, x.dtype, *sharing, wants_x, wants_lam
     )
+    if not wants_weight:
+        return grad_x, grad_lam, grad_y.new_empty((0,))
+    return grad_x, grad_lam, torch.empty_like(grad_y, dtype=arithmetic_dtype(x.dtype))
 
 
 def _jvp(
@@ -93,6 +112,7 @@ for _op, _fake in (
     (_extension.solve, _solve),
     (_extension.solve_number, _solve),
     (_extension.backward, _backward),
+    (_extension.weighted_backward, _weighted_backward),
     (_extension.jvp, _jvp),
     (_extension.certify, _certify),
     (_extension.certify_number, _certify),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import Partial, Replicate, Shard
 from torch.distributed.tensor.experimental import register_sharding
 
 from tautline import _extension
@@ -63,21 +63,57 @@ def _solve(x: Any, lam: Any, weight: Any, dim: int, *options: Any) -> list[_Plac
     ]
 
 
+def _gradients(at: int | None, lam_shared_dims: Any, wanted: tuple[bool, ...]) -> list[Any]:
+    """Place the gradients of x, lam and weight, or the first of them."""
+    lam = Partial() if at in lam_shared_dims else _rows(at)  # each process has a part of the sum
+    placed = (_rows(at), lam, _rows(at))
+    return [place if want else Replicate() for place, want in zip(placed, wanted, strict=False)]
+
+
 def _backward(
-    grad_y: Any, partition: Any, x: Any, y: Any, weight: Any, dim: int, *options: Any
+    grad_y: Any,
+    partition: Any,
+    dim: int,
+    sharpen: bool,
+    x_dtype: Any,
+    lam_size: int,
+    lam_shared_dims: Any,
+    lam_dtype: Any,
+    *wanted: bool,
 ) -> list[_Placements]:
-    wanted = options[-3:]
     return [
         (
-            [_rows(at) if want else Replicate() for want in wanted],
+            _gradients(at, lam_shared_dims, wanted),
+            [_rows(at), _partition(at, dim), *[None] * 6, *[None for _ in wanted]],
+        )
+        for at in _batch_dims(grad_y.ndim, dim)
+    ]
+
+
+def _weighted_backward(
+    grad_y: Any,
+    partition: Any,
+    x: Any,
+    y: Any,
+    weight: Any,
+    dim: int,
+    sharpen: bool,
+    lam_size: int,
+    lam_shared_dims: Any,
+    lam_dtype: Any,
+    *wanted: bool,
+) -> list[_Placements]:
+    return [
+        (
+            _gradients(at, lam_shared_dims, wanted),
             [
                 _rows(at),
                 _partition(at, dim),
-                _optional_rows(x, at),
-                _optional_rows(y, at),
+                _rows(at),
+                _rows(at),
                 _broadcast(weight, at, grad_y.ndim),
-                None,
-                *[None for _ in options],
+                *[None] * 5,
+                *[None for _ in wanted],
             ],
         )
         for at in _batch_dims(grad_y.ndim, dim)
@@ -141,6 +177,7 @@ def _lam_max(x: Any, weight: Any, dim: int) -> list[_Placements]:
 _RULES: tuple[tuple[list[Any], Callable[..., list[_Placements]]], ...] = (
     ([_extension.solve, _extension.solve_number], _solve),
     ([_extension.backward], _backward),
+    ([_extension.weighted_backward], _weighted_backward),
     ([_extension.jvp], _jvp),
     ([_extension.certify, _extension.certify_number], _certify),
     ([_extension.find_lam_max], _lam_max),

@@ -7,6 +7,7 @@ broadcast, so they get it only where they have it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -70,22 +71,57 @@ def _backward_rule(
     at: tuple[Any, ...],
     grad_y: Tensor,
     partition: Tensor,
-    x: Tensor | None,
-    y: Tensor | None,
-    weight: Tensor | None,
     dim: int,
-    *options: Any,
+    sharpen: bool,
+    x_dtype: torch.dtype,
+    lam_size: int,
+    lam_shared_dims: Sequence[int],
+    lam_dtype: torch.dtype,
+    *wanted: bool,
 ) -> Any:
     batch = _Batch(info, "grad_y", grad_y, at[0], dim)
-    wanted = options[-3:]
     gradients = _extension.backward(
+        batch.rows(grad_y, at[0]),
+        batch.partition(partition, at[1]),
+        batch.dim,
+        sharpen,
+        x_dtype,
+        lam_size,
+        [shared + 1 for shared in lam_shared_dims],
+        lam_dtype,
+        *wanted,
+    )
+    return tuple(gradients), tuple(0 if want else None for want in wanted)
+
+
+def _weighted_backward_rule(
+    info: Any,
+    at: tuple[Any, ...],
+    grad_y: Tensor,
+    partition: Tensor,
+    x: Tensor,
+    y: Tensor,
+    weight: Tensor,
+    dim: int,
+    sharpen: bool,
+    lam_size: int,
+    lam_shared_dims: Sequence[int],
+    lam_dtype: torch.dtype,
+    *wanted: bool,
+) -> Any:
+    batch = _Batch(info, "grad_y", grad_y, at[0], dim)
+    gradients = _extension.weighted_backward(
         batch.rows(grad_y, at[0]),
         batch.partition(partition, at[1]),
         batch.rows(x, at[2]),
         batch.rows(y, at[3]),
         batch.broadcast(weight, at[4]),
         batch.dim,
-        *options,
+        sharpen,
+        lam_size,
+        [shared + 1 for shared in lam_shared_dims],
+        lam_dtype,
+        *wanted,
     )
     return tuple(gradients), tuple(0 if want else None for want in wanted)
 
@@ -151,6 +187,7 @@ for _op, _rule in (
     (_extension.solve, _solve_rule(_extension.solve)),
     (_extension.solve_number, _solve_rule(_extension.solve_number)),
     (_extension.backward, _backward_rule),
+    (_extension.weighted_backward, _weighted_backward_rule),
     (_extension.jvp, _jvp_rule),
     (_extension.certify, _certify_rule(_extension.certify)),
     (_extension.certify_number, _certify_rule(_extension.certify_number)),

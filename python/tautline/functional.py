@@ -147,24 +147,12 @@ def prox_tv1d(
         raise ValueError(f"solver: must be 'direct' in this version, got {solver!r}")
     if check:
         _check_values(lam, weight)
-    y, _ = _call_solver(_as_rows(x), lam, weight, along, sharpen)
-    return y if x.ndim else y.squeeze(0)
-
-
-def _call_solver(
-    x: Tensor,
-    lam: Tensor | float,
-    weight: Tensor | None,
-    dim: int,
-    sharpen: bool,
-    always_keeps_partition: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """Solve, with the partition where somebody needs it."""
-    keeps = always_keeps_partition or _needs_gradient(x, lam, weight)
+    needs_gradient = _needs_gradient(x, lam, weight)
     try:
-        return _autograd.solve(x, lam, weight, dim, sharpen, keeps)
+        y = _autograd.solve(_as_rows(x), lam, weight, along, sharpen, needs_gradient)
     except RuntimeError as error:
         _raise_by_kind(error)
+    return y if x.ndim else y.squeeze(0)
 
 
 def _needs_gradient(x: Tensor, lam: Tensor | float, weight: Tensor | None) -> bool:
@@ -322,7 +310,10 @@ def segments1d(
                 "give its to_local() or full_tensor()"
             )
     rows = _as_rows(x)
-    y, partition = _call_solver(rows, lam, weight, along, False, always_keeps_partition=True)
+    try:
+        y, partition = _autograd.solve_with_partition(rows, lam, weight, along, False)
+    except RuntimeError as error:
+        _raise_by_kind(error)
     n = rows.shape[along]
     codes = _unpack(partition, n)
     row, start = codes.nonzero(as_tuple=True)

@@ -131,20 +131,19 @@ class TVLayer(nn.Module):
         """
         read_tensor("x", x)
         layout = _LAYOUTS[self.direction]
-        if x.ndim not in (layout.dims, layout.dims - 1):
+        if x.ndim not in layout.lam_shapes:
             raise ValueError(
                 f"x: must have {layout.shapes} with direction={self.direction!r}, "
                 f"got shape {tuple(x.shape)}"
             )
-        channels = x.shape[1 - layout.dims]
         if lam is None:
-            # Not `in (1, channels)`: the compiler takes no symbol for an equal number there.
-            if self.channels != 1 and self.channels != channels:
+            # Not `in (1, ...)`: the compiler takes no symbol for an equal number there.
+            if self.channels != 1 and self.channels != x.shape[1 - layout.dims]:
                 raise ValueError(
-                    f"x: must have {self.channels} channels, got {channels} "
+                    f"x: must have {self.channels} channels, got {x.shape[1 - layout.dims]} "
                     f"in shape {tuple(x.shape)}"
                 )
-            lam = self.lam.view(-1, *[1] * (layout.dims - 2))
+            lam = self.lam.view(layout.lam_shapes[x.ndim])
         return prox_tv1d(x, lam, dim=layout.dim, mode=self.mode)
 
     def extra_repr(self) -> str:
@@ -172,6 +171,9 @@ class _Layout:
         self.dims = dims
         self.dim = dim
         self.shapes = shapes
+        # lam in as many dimensions as x: its gradient then comes back as it is.
+        unbatched = (-1, *[1] * (dims - 2))
+        self.lam_shapes = {dims: (1, *unbatched), dims - 1: unbatched}
 
 
 _IMAGES = "shape (N, C, H, W) or (C, H, W)"

@@ -14,9 +14,14 @@ STABLE_TORCH_LIBRARY(tautline, library) {
       "prox_tv1d.number(Tensor x, float lam, Tensor? weight, int dim, bool sharpen, "
       "bool keep_partition) -> (Tensor y, Tensor partition)");
   library.def(
-      "prox_tv1d_backward(Tensor grad_y, Tensor partition, Tensor? x, Tensor? y, Tensor? weight, "
-      "int dim, bool sharpen, ScalarType x_dtype, SymInt lam_size, bool wants_x, bool wants_lam, "
-      "bool wants_weight) -> (Tensor grad_x, Tensor grad_lam, Tensor grad_weight)");
+      "prox_tv1d_backward(Tensor grad_y, Tensor partition, int dim, bool sharpen, "
+      "ScalarType x_dtype, SymInt lam_size, int[] lam_shared_dims, ScalarType lam_dtype, "
+      "bool wants_x, bool wants_lam) -> (Tensor grad_x, Tensor grad_lam)");
+  library.def(
+      "prox_tv1d_weighted_backward(Tensor grad_y, Tensor partition, Tensor x, Tensor y, "
+      "Tensor weight, int dim, bool sharpen, SymInt lam_size, int[] lam_shared_dims, "
+      "ScalarType lam_dtype, bool wants_x, bool wants_lam, bool wants_weight) "
+      "-> (Tensor grad_x, Tensor grad_lam, Tensor grad_weight)");
   library.def(
       "prox_tv1d_jvp(Tensor partition, Tensor? x, Tensor? y, Tensor? weight, Tensor? tangent_x, "
       "Tensor? tangent_lam, Tensor? tangent_weight, int dim, bool sharpen, SymInt n, "
@@ -39,6 +44,7 @@ void implement(torch::stable::detail::StableLibrary& library) {
   library.impl("prox_tv1d", TORCH_BOX(&solve1d));
   library.impl("prox_tv1d.number", TORCH_BOX(&solve1d_number));
   library.impl("prox_tv1d_backward", TORCH_BOX(&backward1d));
+  library.impl("prox_tv1d_weighted_backward", TORCH_BOX(&weighted_backward1d));
   library.impl("prox_tv1d_jvp", TORCH_BOX(&jvp1d));
   library.impl("certificate1d", TORCH_BOX(&certify1d));
   library.impl("certificate1d.number", TORCH_BOX(&certify1d_number));

@@ -1,5 +1,7 @@
 #include "tv1d.h"
 
+#include <torch/csrc/stable/ops.h>
+
 #include <algorithm>
 #include <array>
 
@@ -55,6 +57,22 @@ Solved1d solved_of(const Tensor& partition, const std::optional<Tensor>& x,
           .mode = mode_of(sharpen)};
 }
 
+/// For the gradient of lam, one a row or an edge.
+Tensor make_lam_terms(const Tensor& grad_y, std::int64_t dim, std::int64_t lam_size,
+                      ScalarType x_dtype) {
+  return make_tensor(shape_with_size(grad_y, dim, lam_size), arithmetic_dtype(x_dtype), grad_y);
+}
+
+/// In float64, since a lambda may be shared by millions of rows.
+Tensor sum_over(const Tensor& terms, const std::vector<std::int64_t>& dims, ScalarType dtype) {
+  const auto has_many = [&](std::int64_t dim) { return terms.size(dim) != 1; };
+  if (std::none_of(dims.begin(), dims.end(), has_many)) {
+    return terms.scalar_type() == dtype ? terms : torch::stable::to(terms, dtype);
+  }
+  Tensor sum = torch::stable::sum(terms, dims, /*keepdim=*/true, ScalarType::Double);
+  return dtype == ScalarType::Double ? sum : torch::stable::to(sum, dtype);
+}
+
 Tensor certify(const Tensor& x, const Tensor& y, const Lam& lam,
                const std::optional<Tensor>& weight, std::int64_t dim) {
   require_device_of("x", x, "y", y);
@@ -85,31 +103,50 @@ std::tuple<Tensor, Tensor> solve1d_number(const Tensor& x, double lam,
   return solve(x, lam, weight, dim, sharpen, keep_partition);
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partition,
-                                              const std::optional<Tensor>& x,
-                                              const std::optional<Tensor>& y,
-                                              const std::optional<Tensor>& weight, std::int64_t dim,
-                                              bool sharpen, ScalarType x_dtype,
-                                              std::int64_t lam_size, bool wants_x, bool wants_lam,
-                                              bool wants_weight) {
+std::tuple<Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partition,
+                                      std::int64_t dim, bool sharpen, ScalarType x_dtype,
+                                      std::int64_t lam_size,
+                                      const std::vector<std::int64_t>& lam_shared_dims,
+                                      ScalarType lam_dtype, bool wants_x, bool wants_lam) {
+  require_dim("grad_y", grad_y, dim);
+  require_device_of("grad_y", grad_y, "partition", partition);
+  Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
+  Tensor grad_lam =
+      wants_lam ? make_lam_terms(grad_y, dim, lam_size, x_dtype) : make_nothing(grad_y);
+  const Gradients1d gradients = {.x = wants_x ? output_view_of("grad_x", grad_x) : View{},
+                                 .lam = wants_lam ? output_view_of("grad_lam", grad_lam) : View{}};
+  const Solved1d solved = {
+      .partition = words_of(partition), .dim = static_cast<int>(dim), .mode = mode_of(sharpen)};
+  const CallContext context(grad_y, false, dim);
+  raise_unless_ok(prox_tv1d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
+  if (wants_lam) grad_lam = sum_over(grad_lam, lam_shared_dims, lam_dtype);
+  return {std::move(grad_x), std::move(grad_lam)};
+}
+
+std::tuple<Tensor, Tensor, Tensor> weighted_backward1d(
+    const Tensor& grad_y, const Tensor& partition, const Tensor& x, const Tensor& y,
+    const Tensor& weight, std::int64_t dim, bool sharpen, std::int64_t lam_size,
+    const std::vector<std::int64_t>& lam_shared_dims, ScalarType lam_dtype, bool wants_x,
+    bool wants_lam, bool wants_weight) {
   require_dim("grad_y", grad_y, dim);
   require_device_of("grad_y", grad_y, "partition", partition);
   require_device_of("grad_y", grad_y, "x", x);
   require_device_of("grad_y", grad_y, "y", y);
   require_device_of("grad_y", grad_y, "weight", weight);
-  const Solved1d solved = solved_of(partition, x, y, weight, dim, sharpen);
-  const ScalarType arithmetic = arithmetic_dtype(x_dtype);
+  const ScalarType x_dtype = x.scalar_type();
   Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
-  Tensor grad_lam = wants_lam
-                        ? make_tensor(shape_with_size(grad_y, dim, lam_size), arithmetic, grad_y)
-                        : make_nothing(grad_y);
-  Tensor grad_weight = wants_weight ? make_like(grad_y, arithmetic) : make_nothing(grad_y);
+  Tensor grad_lam =
+      wants_lam ? make_lam_terms(grad_y, dim, lam_size, x_dtype) : make_nothing(grad_y);
+  Tensor grad_weight =
+      wants_weight ? make_like(grad_y, arithmetic_dtype(x_dtype)) : make_nothing(grad_y);
   const Gradients1d gradients = {
       .x = wants_x ? output_view_of("grad_x", grad_x) : View{},
       .lam = wants_lam ? output_view_of("grad_lam", grad_lam) : View{},
       .weight = wants_weight ? output_view_of("grad_weight", grad_weight) : View{}};
-  const CallContext context(grad_y, weight.has_value(), dim);
+  const Solved1d solved = solved_of(partition, x, y, weight, dim, sharpen);
+  const CallContext context(grad_y, true, dim);
   raise_unless_ok(prox_tv1d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
+  if (wants_lam) grad_lam = sum_over(grad_lam, lam_shared_dims, lam_dtype);
   return {std::move(grad_x), std::move(grad_lam), std::move(grad_weight)};
 }
 

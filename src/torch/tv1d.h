@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 namespace tautline::torch_ops {
 
@@ -21,16 +22,21 @@ std::tuple<Tensor, Tensor> solve1d_number(const Tensor& x, double lam,
                                           const std::optional<Tensor>& weight, std::int64_t dim,
                                           bool sharpen, bool keep_partition);
 
-/// The gradients of x (in `x_dtype`), of lam (x's shape, but for `lam_size` along
-/// dim) and of weight (x's shape), the latter two in the arithmetic's dtype. Those
-/// not wanted are empty.
-std::tuple<Tensor, Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partition,
-                                              const std::optional<Tensor>& x,
-                                              const std::optional<Tensor>& y,
-                                              const std::optional<Tensor>& weight, std::int64_t dim,
-                                              bool sharpen, ScalarType x_dtype,
-                                              std::int64_t lam_size, bool wants_x, bool wants_lam,
-                                              bool wants_weight);
+/// The gradients of x (in `x_dtype`) and of lam (in `lam_dtype`; x's shape, but for `lam_size`
+/// along dim and 1 along `lam_shared_dims`, over which it is summed in float64), without data
+/// weights. One not wanted is empty.
+std::tuple<Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partition,
+                                      std::int64_t dim, bool sharpen, ScalarType x_dtype,
+                                      std::int64_t lam_size,
+                                      const std::vector<std::int64_t>& lam_shared_dims,
+                                      ScalarType lam_dtype, bool wants_x, bool wants_lam);
+
+/// The same with data weights, and their gradient (in the arithmetic's dtype; x's shape).
+std::tuple<Tensor, Tensor, Tensor> weighted_backward1d(
+    const Tensor& grad_y, const Tensor& partition, const Tensor& x, const Tensor& y,
+    const Tensor& weight, std::int64_t dim, bool sharpen, std::int64_t lam_size,
+    const std::vector<std::int64_t>& lam_shared_dims, ScalarType lam_dtype, bool wants_x,
+    bool wants_lam, bool wants_weight);
 
 /// The forward derivative, of n elements along dim.
 Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,

@@ -41,12 +41,11 @@ def test_backward_passes_opcheck(make, make_positive, dtype):
     x, lam, weight = make(3, 20, dtype=dtype), make_positive(3, 1), make_positive(20)
     grad_y = make(3, 20, dtype=dtype)
     _, partition = solved(x, lam, None, 1)
-    options = (1, False, dtype, 19, True, True, False)
-    arguments = (partition, None, None, None, *options)
-    assert_opcheck(_extension.backward, (grad_y.clone().requires_grad_(), *arguments))
+    options = (1, False, dtype, 19, (0,), torch.float32, True, True)
+    assert_opcheck(_extension.backward, (grad_y.clone().requires_grad_(), partition, *options))
     y, partition = solved(x, lam, weight, 1)
-    options = (1, False, dtype, 1, True, False, True)
-    assert_opcheck(_extension.backward, (grad_y, partition, x, y, weight, *options))
+    options = (1, False, 1, (0,), torch.float32, True, True, True)
+    assert_opcheck(_extension.weighted_backward, (grad_y, partition, x, y, weight, *options))
 
 
 def test_forward_derivative_passes_opcheck(make, make_positive):
@@ -76,6 +75,7 @@ def test_every_op_of_the_library_is_checked_here():
         "tautline::prox_tv1d",
         "tautline::prox_tv1d.number",
         "tautline::prox_tv1d_backward",
+        "tautline::prox_tv1d_weighted_backward",
         "tautline::prox_tv1d_jvp",
         "tautline::certificate1d",
         "tautline::certificate1d.number",
@@ -105,8 +105,10 @@ def calls_along(dim, x):
     one = torch.ones_like(x[..., :1] if x.ndim else x)
     yield lambda: _extension.solve(x, one, None, dim, False, True)
     yield lambda: _extension.solve_number(x, 0.3, None, dim, False, True)
-    options = (False, x.dtype, 1, True, True, False)
-    yield lambda: _extension.backward(x, partition, None, None, None, dim, *options)
+    wanted = (1, (), x.dtype, True, True)
+    yield lambda: _extension.backward(x, partition, dim, False, x.dtype, *wanted)
+    rows = (x, partition, x, x, one)
+    yield lambda: _extension.weighted_backward(*rows, dim, False, *wanted, True)
     given = (None, None, None, x, None, None)
     yield lambda: _extension.jvp(partition, *given, dim, False, 20, x.dtype)
     yield lambda: _extension.certify(x, x, one, None, dim)

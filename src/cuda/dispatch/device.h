@@ -1,4 +1,4 @@
-// What the current device has room for.
+// What the current device has room for. Asked in every call, so it is remembered.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -33,14 +33,7 @@ template <class Kernel>
 }
 
 /// How many blocks of a kernel run at a time on the current device.
-template <class Kernel>
-[[nodiscard]] Status resident_blocks(Kernel* kernel, int threads, std::size_t shared,
-                                     int& blocks) noexcept {
-  int each = 0;
-  const Status status = device_status(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &each, reinterpret_cast<const void*>(kernel), threads, shared));
-  blocks = each * current_device().processors;
-  return status;
-}
+[[nodiscard]] Status resident_blocks(const void* kernel, int threads, std::size_t shared,
+                                     int& blocks) noexcept;
 
 }  // namespace tautline::detail

@@ -6,12 +6,12 @@ namespace {
 /// A row may be on two lists.
 constexpr std::size_t kListedRowBytes = 2 * sizeof(std::int64_t);
 
-/// At most so many blocks of these bytes of shared memory run at a time on this device;
+/// At most so many blocks of these bytes of shared memory run at a time on a device;
 /// registers may allow fewer.
-int most_resident(const ForwardShape& shape, std::size_t shared_bytes) noexcept {
+int most_resident(const ForwardShape& shape, std::size_t shared_bytes,
+                  const DeviceSize& device) noexcept {
   constexpr int kMostBlocks = 32;
   constexpr int kMostResidentWarps = 64;
-  const DeviceSize device = current_device();
   const std::size_t fitting = device.shared_memory / (shared_bytes + kBlockReserve);
   const int each = std::clamp(static_cast<int>(fitting), 1,
                               std::min(kMostBlocks, kMostResidentWarps / shape.warps));
@@ -42,14 +42,16 @@ bool fits_a_warp(const Rows& rows) noexcept {
 std::size_t forward_workspace(const Rows& rows) noexcept {
   // Of what any call on these rows needs, whatever its types, the most; fewer blocks may be
   // resident than most_resident says.
+  const DeviceSize device = current_device();
   std::size_t bytes = 0;
   for (const bool along : {true, false}) {
     for (const std::size_t item : {sizeof(float), sizeof(double)}) {
       for (const bool edges : {false, true}) {
         const ForwardShape shape =
-            forward_shape(rows.n, along, item, edges, current_device().block_shared_memory);
+            forward_shape(rows.n, along, item, edges, device.block_shared_memory);
         if (shape.warps == 0) continue;
-        const ForwardGrid grid(rows, shape, most_resident(shape, shape.block_bytes(item, edges)));
+        const ForwardGrid grid(rows, shape,
+                               most_resident(shape, shape.block_bytes(item, edges), device));
         const auto warps = static_cast<std::size_t>(grid.blocks * shape.warps);
         const std::size_t by_rows =
             (static_cast<std::size_t>(rows.count) + warps) * grid.slot_bytes;

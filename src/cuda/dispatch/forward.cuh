@@ -46,7 +46,8 @@ Status launch_forward(Kernel* kernel, ForwardRows<Storage>& rows, bool edges, co
   // No more blocks than run at a time: each takes rows until there are none left.
   int resident = 0;
   const int threads = rows.shape.warps * kLanes;
-  const Status counted = resident_blocks(kernel, threads, shared, resident);
+  const Status counted =
+      resident_blocks(reinterpret_cast<const void*>(kernel), threads, shared, resident);
   if (!counted.ok()) return counted;
   const ForwardGrid grid(call.rows, rows.shape, resident);
   if (const Status status = check_workspace(grid.workspace, context); !status.ok()) return status;
