@@ -200,8 +200,19 @@ struct Forward2d {
   ImageArray y;
   std::uint32_t* partitions = nullptr;  // null: not wanted; so the others
   double* momentum = nullptr;
+  std::uint32_t* last_partitions = nullptr;
   double* gap = nullptr;
   std::int32_t* iterations = nullptr;
+};
+
+struct ImplicitBackward2d {
+  Images images;
+  const std::uint32_t* last_partitions = nullptr;
+  Mode mode = Mode::smooth;
+  ConstImageArray grad_y;
+  ImageArray grad_x;
+  ImageArray grad_row_lam;
+  ImageArray grad_column_lam;
 };
 
 struct Backward2d {
@@ -234,6 +245,7 @@ struct Backend {
   Status (*tv)(const RowReduction&, const Context&) noexcept;
   Status (*forward2d)(const Forward2d&, const Context&) noexcept;
   Status (*backward2d)(const Backward2d&, const Context&) noexcept;
+  Status (*implicit_backward2d)(const ImplicitBackward2d&, const Context&) noexcept;
 };
 
 extern const Backend kCpuBackend;

@@ -52,6 +52,8 @@ struct Results2d {
   /// iteration, image by image.
   std::span<std::uint32_t> partitions = {};
   std::span<double> momentum = {};
+  /// For the derivative of the exact solution: saved_words2d elements of one iteration, the last.
+  std::span<std::uint32_t> last_partitions = {};
   /// Of each image. The gap is not less than what the objective at Y is above the optimum.
   std::span<double> gap = {};
   std::span<std::int32_t> iterations = {};
@@ -107,6 +109,18 @@ struct Gradients2d {
   View row_lam = {};
   View column_lam = {};
 };
+
+/// The derivative of the exact solution, for calls that have come near it (a gap of 1e-5 of the
+/// objective or less): Y is constant on components, the pixels that the last passes over rows and
+/// columns, taken together, do not separate. From last_partitions alone:
+///   x: the mean of grad_y over the component    lam of an edge: -(sign of its jump) times the
+///   difference of that over it.
+TAUTLINE_API Status prox_tv2d_implicit_backward(std::span<const std::uint32_t> last_partitions,
+                                                const ConstView& grad_y,
+                                                const Gradients2d& gradients,
+                                                Mode mode = Mode::smooth, int height_dim = -2,
+                                                int width_dim = -1,
+                                                const Context& context = {}) noexcept;
 
 /// The exact derivative of the iterations: from the gradient of the result to those of the
 /// arguments, through the passes from the last to the first, each by its partition alone. The

@@ -170,14 +170,21 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   checks.require(solver.tol >= 0 && std::isfinite(solver.tol), "solver.tol",
                  "must be >= 0 and finite", solver.tol);
   const std::int64_t count = call.images.count;
-  call.partitions = arguments.optional(
-      "partitions", results.partitions,
-      count * solver.iterations * detail::SavedPasses(call.images).words, "saved_words2d elements");
+  call.partitions =
+      arguments.optional("partitions", results.partitions,
+                         count * solver.iterations * detail::SavedPasses(call.images).words,
+                         "must have saved_words2d elements");
   call.momentum = arguments.optional("momentum", results.momentum, count * solver.iterations,
-                                     "one element an image and iteration");
-  call.gap = arguments.optional("gap", results.gap, count, "one element an image");
+                                     "must have one element an image and iteration");
+  call.last_partitions = arguments.optional(
+      "last_partitions", results.last_partitions, count * detail::SavedPasses(call.images).words,
+      "must have the saved_words2d elements of one iteration");
+  if (!results.partitions.empty() && !results.last_partitions.empty()) {
+    checks.fail("last_partitions", "must not be asked for beside partitions");
+  }
+  call.gap = arguments.optional("gap", results.gap, count, "must have one element an image");
   call.iterations =
-      arguments.optional("iterations", results.iterations, count, "one element an image");
+      arguments.optional("iterations", results.iterations, count, "must have one element an image");
   checks.require_apart(
       "y", results.y, problem.x,
       {problem.row_lam.array, problem.column_lam.array, footprint(results.partitions),
@@ -200,12 +207,14 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
   checks.require(solved.iterations >= 1, "solved.iterations", "must be at least 1",
                  solved.iterations);
   const std::int64_t count = call.images.count;
-  call.partitions = arguments.required(
-      "solved.partitions", solved.partitions,
-      count * solved.iterations * detail::SavedPasses(call.images).words, "saved_words2d elements");
+  call.partitions =
+      arguments.required("solved.partitions", solved.partitions,
+                         count * solved.iterations * detail::SavedPasses(call.images).words,
+                         "must have saved_words2d elements");
   call.momentum = arguments.required("solved.momentum", solved.momentum, count * solved.iterations,
-                                     "one element an image and iteration");
-  call.done = arguments.optional("solved.done", solved.done, count, "one element an image");
+                                     "must have one element an image and iteration");
+  call.done =
+      arguments.optional("solved.done", solved.done, count, "must have one element an image");
   checks.require_apart("gradients.x", gradients.x, grad_y,
                        {gradients.row_lam, gradients.column_lam, footprint(solved.partitions)});
   checks.require_apart("gradients.row_lam", gradients.row_lam, {},
@@ -213,6 +222,31 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
   checks.require_apart("gradients.column_lam", gradients.column_lam, {},
                        {grad_y, footprint(solved.partitions)});
   return dispatch(checks, &Backend::backward2d, call, context);
+}
+
+Status prox_tv2d_implicit_backward(std::span<const std::uint32_t> last_partitions,
+                                   const ConstView& grad_y, const Gradients2d& gradients, Mode mode,
+                                   int height_dim, int width_dim, const Context& context) noexcept {
+  ImageArguments arguments(grad_y, height_dim, width_dim);
+  Arguments& checks = arguments.checks();
+  detail::ImplicitBackward2d call;
+  call.images = arguments.images();
+  call.mode = mode;
+  call.grad_y = arguments.shaped("grad_y", grad_y);
+  call.grad_x = arguments.optional_output("gradients.x", gradients.x);
+  call.grad_row_lam = arguments.row_lam_output(gradients.row_lam);
+  call.grad_column_lam = arguments.column_lam_output(gradients.column_lam);
+  call.last_partitions =
+      arguments.required("last_partitions", last_partitions,
+                         call.images.count * detail::SavedPasses(call.images).words,
+                         "must have the saved_words2d elements of one iteration");
+  checks.require_apart("gradients.x", gradients.x, grad_y,
+                       {gradients.row_lam, gradients.column_lam, footprint(last_partitions)});
+  checks.require_apart("gradients.row_lam", gradients.row_lam, {},
+                       {grad_y, gradients.column_lam, footprint(last_partitions)});
+  checks.require_apart("gradients.column_lam", gradients.column_lam, {},
+                       {grad_y, footprint(last_partitions)});
+  return dispatch(checks, &Backend::implicit_backward2d, call, context);
 }
 
 }  // namespace tautline

@@ -46,6 +46,7 @@ const Backend kCpuBackend = {
     .tv = on_chosen_target<tv>,
     .forward2d = on_chosen_target<forward2d>,
     .backward2d = on_chosen_target<backward2d>,
+    .implicit_backward2d = on_chosen_target<implicit_backward2d>,
 };
 
 }  // namespace tautline::detail

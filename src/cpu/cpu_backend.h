@@ -17,5 +17,6 @@ Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
 Status forward2d(const Forward2d& call, const Context& context) noexcept;
 Status backward2d(const Backward2d& call, const Context& context) noexcept;
+Status implicit_backward2d(const ImplicitBackward2d& call, const Context& context) noexcept;
 
 }  // namespace tautline::detail

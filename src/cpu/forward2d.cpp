@@ -105,12 +105,17 @@ class ImageSolver {
   [[nodiscard]] double* momentum_of(std::int64_t image) const noexcept {
     return call_.momentum + image * call_.solver.iterations;
   }
+  /// Where a pass's partition goes: with those of all passes, or over that of the pass before.
   [[nodiscard]] std::uint32_t* partition_of(std::int64_t image, int iteration,
                                             bool of_rows) const noexcept {
-    if (call_.partitions == nullptr) return nullptr;
     const SavedPasses saved(call_.images);
-    return call_.partitions + (of_rows ? saved.rows(image, call_.solver.iterations, iteration)
-                                       : saved.columns(image, call_.solver.iterations, iteration));
+    if (call_.partitions != nullptr) {
+      const int iterations = call_.solver.iterations;
+      return call_.partitions + (of_rows ? saved.rows(image, iterations, iteration)
+                                         : saved.columns(image, iterations, iteration));
+    }
+    if (call_.last_partitions == nullptr) return nullptr;
+    return call_.last_partitions + (of_rows ? saved.rows(image, 1, 0) : saved.columns(image, 1, 0));
   }
 
   /// It cannot fail: lams have been looked at, and the memory is there.

@@ -117,5 +117,74 @@ TEST(Images, HaveTheGradientOfTheirIterations) {
   }
 }
 
+/// Near the solution the derivative of many iterations is that of the solution.
+TEST(Images, HaveTheGradientOfTheSolution) {
+  Random random(base_seed());
+  constexpr int kHeight = 6;
+  constexpr int kWidth = 5;
+  constexpr int kIterations = 2000;
+  const Solver2d solver = {.method = Method2d::accelerated, .iterations = kIterations};
+  for (const Mode mode : {Mode::smooth, Mode::sharp}) {
+    reference::Problem2d image = random_image(random, kHeight, kWidth, 0.4);
+    const std::vector<double> g = random_image(random, kHeight, kWidth, 1).x;
+    std::vector<double> y(g.size());
+    const auto problem = [&] {
+      return Problem2d{
+          .x = view(std::as_const(image.x).data(), {kHeight, kWidth}),
+          .row_lam = view(std::as_const(image.row_lam).data(), {kHeight, kWidth - 1}),
+          .column_lam = view(std::as_const(image.column_lam).data(), {kHeight - 1, kWidth}),
+          .mode = mode};
+    };
+    const auto loss = [&] {
+      EXPECT_TRUE(prox_tv2d(problem(), solver, {.y = view(y.data(), {kHeight, kWidth})}).ok());
+      double sum = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) sum += g[i] * y[i];
+      return sum;
+    };
+    std::vector<std::uint32_t> last(static_cast<std::size_t>(saved_words2d(problem().x, 1)));
+    ASSERT_TRUE(prox_tv2d(problem(), solver,
+                          {.y = view(y.data(), {kHeight, kWidth}), .last_partitions = last})
+                    .ok());
+    std::vector<double> grad_x(g.size()), grad_rows(kHeight), grad_edges((kHeight - 1) * kWidth);
+    const Status status =
+        prox_tv2d_implicit_backward(last, view(g.data(), {kHeight, kWidth}),
+                                    {.x = view(grad_x.data(), {kHeight, kWidth}),
+                                     .row_lam = view(grad_rows.data(), {kHeight, 1}),
+                                     .column_lam = view(grad_edges.data(), {kHeight - 1, kWidth})},
+                                    mode);
+    ASSERT_TRUE(status.ok()) << status.argument;
+    constexpr double kStep = 1e-5;
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      const double value = image.x[i];
+      image.x[i] = value + kStep;
+      const double above = loss();
+      image.x[i] = value - kStep;
+      const double below = loss();
+      image.x[i] = value;
+      ASSERT_NEAR(grad_x[i], (above - below) / (2 * kStep), 1e-6) << "x " << i;
+    }
+    // All edges of a row at once.
+    for (std::size_t r = 0; r < kHeight; ++r) {
+      const auto loss_beside = [&](double step) {
+        for (std::size_t e = 0; e + 1 < kWidth; ++e) image.row_lam[r * (kWidth - 1) + e] += step;
+        const double result = loss();
+        for (std::size_t e = 0; e + 1 < kWidth; ++e) image.row_lam[r * (kWidth - 1) + e] -= step;
+        return result;
+      };
+      const double slope = (loss_beside(kStep) - loss_beside(-kStep)) / (2 * kStep);
+      ASSERT_NEAR(grad_rows[r], slope, 1e-6) << "row_lam of row " << r;
+    }
+    for (std::size_t i = 0; i < grad_edges.size(); ++i) {
+      const double value = image.column_lam[i];
+      image.column_lam[i] = value + kStep;
+      const double above = loss();
+      image.column_lam[i] = value - kStep;
+      const double below = loss();
+      image.column_lam[i] = value;
+      ASSERT_NEAR(grad_edges[i], (above - below) / (2 * kStep), 1e-6) << "column_lam " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tautline::testing
