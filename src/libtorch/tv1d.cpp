@@ -73,10 +73,18 @@ struct Gradients {
 Gradients pull_back(const Tensor& grad_y, const Tensor& partition, const Tensor& x, const Tensor& y,
                     const Tensor& weight, const Batch& batch, const Wanted& wanted) {
   return call([&] {
-    const auto [grad_x, grad_lam, grad_weight] = torch_ops::backward1d(
-        to_stable("grad_y", grad_y), to_stable("partition", partition), to_optional("x", x),
-        to_optional("y", y), to_optional("weight", weight), batch.dim, batch.sharpen, batch.dtype,
-        wanted.lam_size, wanted.x, wanted.lam, wanted.weight);
+    // lam's in the arithmetic's dtype, and not summed: over what, is known above.
+    const at::ScalarType lam_dtype = batch.dtype == at::kDouble ? at::kDouble : at::kFloat;
+    if (!weight.defined()) {
+      const auto [grad_x, grad_lam] = torch_ops::backward1d(
+          to_stable("grad_y", grad_y), to_stable("partition", partition), batch.dim, batch.sharpen,
+          batch.dtype, wanted.lam_size, {}, lam_dtype, wanted.x, wanted.lam);
+      return Gradients{.x = from_stable(grad_x), .lam = from_stable(grad_lam), .weight = {}};
+    }
+    const auto [grad_x, grad_lam, grad_weight] = torch_ops::weighted_backward1d(
+        to_stable("grad_y", grad_y), to_stable("partition", partition), to_stable("x", x),
+        to_stable("y", y), to_stable("weight", weight), batch.dim, batch.sharpen, wanted.lam_size,
+        {}, lam_dtype, wanted.x, wanted.lam, wanted.weight);
     return Gradients{
         .x = from_stable(grad_x), .lam = from_stable(grad_lam), .weight = from_stable(grad_weight)};
   });

@@ -62,7 +62,7 @@ class RowList {
     count_ += __popc(with);
     __syncwarp();
   }
-  /// Makes row i the first of the list's end, which begins at `count`.
+  /// Puts row i of what was on the list before it was cleared at its end, which is not behind i.
   __device__ void keep(std::int64_t i) noexcept {
     if (threadIdx.x % kLanes == 0) places_[count_] = places_[i];
     ++count_;
