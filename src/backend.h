@@ -129,23 +129,28 @@ struct Images {
   std::int64_t batch_shape[kMaxDims] = {};
 };
 
-/// Where the partition of each pass over an image is: iteration after iteration, rows before
-/// columns.
+/// Where the partition of each pass is: iteration after iteration, of each first the rows of all
+/// images, then their columns.
 struct SavedPasses {
   explicit constexpr SavedPasses(const Images& images) noexcept
-      : row_words(images.height * partition_words(images.width)),
-        words(row_words + images.width * partition_words(images.height)) {}
-  [[nodiscard]] constexpr std::int64_t rows(std::int64_t image, int iterations,
-                                            int k) const noexcept {
-    return (image * iterations + k) * words;
+      : count(images.count),
+        row_words(images.height * partition_words(images.width)),
+        column_words(images.width * partition_words(images.height)) {}
+
+  /// Of all images, in an iteration.
+  [[nodiscard]] constexpr std::int64_t words() const noexcept {
+    return count * (row_words + column_words);
   }
-  [[nodiscard]] constexpr std::int64_t columns(std::int64_t image, int iterations,
-                                               int k) const noexcept {
-    return rows(image, iterations, k) + row_words;
+  [[nodiscard]] constexpr std::int64_t rows(std::int64_t image, int iteration) const noexcept {
+    return iteration * words() + image * row_words;
+  }
+  [[nodiscard]] constexpr std::int64_t columns(std::int64_t image, int iteration) const noexcept {
+    return iteration * words() + count * row_words + image * column_words;
   }
 
-  std::int64_t row_words;
-  std::int64_t words;  // of an iteration
+  std::int64_t count;
+  std::int64_t row_words;  // of an image
+  std::int64_t column_words;
 };
 
 /// One image of an array.
@@ -197,35 +202,40 @@ struct Forward2d {
   ImageLam column_lam;
   Mode mode = Mode::smooth;
   Solver2d solver;
+  ConstImageArray start;
   ImageArray y;
   std::uint32_t* partitions = nullptr;  // null: not wanted; so the others
   double* momentum = nullptr;
-  std::uint32_t* last_partitions = nullptr;
+  ImageArray dual;
   double* gap = nullptr;
   std::int32_t* iterations = nullptr;
 };
 
-struct ImplicitBackward2d {
+/// What backward and jvp know of the solution.
+struct SolvedImages {
   Images images;
-  const std::uint32_t* last_partitions = nullptr;
-  Mode mode = Mode::smooth;
-  ConstImageArray grad_y;
-  ImageArray grad_x;
-  ImageArray grad_row_lam;
-  ImageArray grad_column_lam;
-};
-
-struct Backward2d {
-  Images images;
+  Derivative2d derivative = Derivative2d::of_iterations;
   int iterations = 0;
   const std::uint32_t* partitions = nullptr;
   const double* momentum = nullptr;
   const std::int32_t* done = nullptr;  // null: all iterations
   Mode mode = Mode::smooth;
+};
+
+struct Backward2d {
+  SolvedImages solved;
   ConstImageArray grad_y;
   ImageArray grad_x;
   ImageArray grad_row_lam;
   ImageArray grad_column_lam;
+};
+
+struct Jvp2d {
+  SolvedImages solved;
+  ConstImageArray tangent_x;
+  ConstImageArray tangent_row_lam;
+  ConstImageArray tangent_column_lam;
+  ImageArray tangent_y;
 };
 
 struct Backend {
@@ -243,9 +253,10 @@ struct Backend {
   Status (*certificate1d)(const Certificate1d&, const Context&) noexcept;
   Status (*lam_max)(const RowReduction&, const Context&) noexcept;
   Status (*tv)(const RowReduction&, const Context&) noexcept;
+  std::size_t (*workspace2d)(const Images&, const Context&) noexcept;
   Status (*forward2d)(const Forward2d&, const Context&) noexcept;
   Status (*backward2d)(const Backward2d&, const Context&) noexcept;
-  Status (*implicit_backward2d)(const ImplicitBackward2d&, const Context&) noexcept;
+  Status (*jvp2d)(const Jvp2d&, const Context&) noexcept;
 };
 
 extern const Backend kCpuBackend;

@@ -37,23 +37,35 @@ struct Problem2d {
 /// started anew where it leads away; it needs far fewer of them.
 enum class Method2d : std::uint8_t { dykstra, accelerated };
 
+/// What the derivatives are those of. of_iterations: of the result as it was computed, from the
+/// partitions of all passes. of_solution: of the exact solution, from those of the last two
+/// alone, for calls that have come near it (a gap of 1e-5 of the objective or less).
+enum class Derivative2d : std::uint8_t { of_iterations, of_solution };
+
 struct Solver2d {
   Method2d method = Method2d::dykstra;
   int iterations = 4;  // two passes each; with `tol`, at most
   /// Where it is above 0, each image stops once its duality gap is at most tol times its
   /// objective. It is looked at every fourth iteration.
   double tol = 0;
+  /// Of which derivatives Results2d::partitions is for. of_solution also takes the means of its
+  /// components for the result where that has the smaller gap.
+  Derivative2d derivative = Derivative2d::of_iterations;
+  /// What an earlier call on similar images left in Results2d::dual: iterations start there.
+  /// Derivatives take it for constant.
+  ConstView start = {};
 };
 
-/// What a call leaves; all but `y` only where it is asked for.
+/// What a call leaves; all but `y` only where it is asked for. On CUDA all of it is in the
+/// device's memory.
 struct Results2d {
   View y;  // of x's shape and dtype; may be x itself (same data and strides)
-  /// For the derivative of the iterations: saved_words2d elements, and the momentum of each
+  /// For the derivatives: saved_words2d elements, and of_iterations the momentum of each
   /// iteration, image by image.
   std::span<std::uint32_t> partitions = {};
   std::span<double> momentum = {};
-  /// For the derivative of the exact solution: saved_words2d elements of one iteration, the last.
-  std::span<std::uint32_t> last_partitions = {};
+  /// Of x's shape: the part of X - Y that the columns hold, from which the rows' part follows.
+  View dual = {};
   /// Of each image. The gap is not less than what the objective at Y is above the optimum.
   std::span<double> gap = {};
   std::span<std::int32_t> iterations = {};
@@ -63,11 +75,17 @@ struct Results2d {
 [[nodiscard]] TAUTLINE_API std::int64_t image_count(const ConstView& x, int height_dim = -2,
                                                     int width_dim = -1) noexcept;
 
-/// Words that the partitions of all passes over a batch of x's shape take: 4 bits a pixel and
-/// iteration, rows and columns rounded up to whole words each. 0 where x is no batch of images.
+/// Words that the partitions of `iterations` (one of_solution) over a batch of x's shape take:
+/// 4 bits a pixel and iteration, rows and columns rounded up to whole words each. 0 where x is no
+/// batch of images.
 [[nodiscard]] TAUTLINE_API std::int64_t saved_words2d(const ConstView& x, int iterations,
                                                       int height_dim = -2,
                                                       int width_dim = -1) noexcept;
+
+/// Scratch bytes for any of the 2D calls on a batch of x's shape (only the shape counts), in this
+/// context.
+TAUTLINE_API Status prox_tv2d_workspace(const ConstView& x, int height_dim, int width_dim,
+                                        const Context& context, std::size_t& bytes) noexcept;
 
 /// Solves all images.
 ///
@@ -89,13 +107,14 @@ struct Results2d {
 TAUTLINE_API Status prox_tv2d(const Problem2d& problem, const Solver2d& solver,
                               const Results2d& results, const Context& context = {}) noexcept;
 
-/// What a forward call leaves for the derivative of its iterations. An image that stopped early
-/// has fewer of them.
+/// What a forward call leaves for its derivatives: they need neither x nor y. An image that
+/// stopped early has fewer iterations than others.
 struct Solved2d {
   std::span<const std::uint32_t> partitions;
-  std::span<const double> momentum;
+  std::span<const double> momentum = {};    // of_iterations only, like the next two
   std::span<const std::int32_t> done = {};  // Results2d::iterations; not given: all
   int iterations = 4;                       // those of the call: what was saved for
+  Derivative2d derivative = Derivative2d::of_iterations;
   int height_dim = -2;
   int width_dim = -1;
   Mode mode = Mode::smooth;
@@ -110,23 +129,30 @@ struct Gradients2d {
   View column_lam = {};
 };
 
-/// The derivative of the exact solution, for calls that have come near it (a gap of 1e-5 of the
-/// objective or less): Y is constant on components, the pixels that the last passes over rows and
-/// columns, taken together, do not separate. From last_partitions alone:
+/// From the gradient of the result to those of the arguments.
+///
+/// of_iterations: through the passes from the last to the first, each by its partition alone. The
+/// momentum is taken for constant, as it is but for where an image starts it anew.
+///
+/// of_solution: Y is constant on components, the pixels that the last passes over rows and
+/// columns, taken together, do not separate.
 ///   x: the mean of grad_y over the component    lam of an edge: -(sign of its jump) times the
 ///   difference of that over it.
-TAUTLINE_API Status prox_tv2d_implicit_backward(std::span<const std::uint32_t> last_partitions,
-                                                const ConstView& grad_y,
-                                                const Gradients2d& gradients,
-                                                Mode mode = Mode::smooth, int height_dim = -2,
-                                                int width_dim = -1,
-                                                const Context& context = {}) noexcept;
-
-/// The exact derivative of the iterations: from the gradient of the result to those of the
-/// arguments, through the passes from the last to the first, each by its partition alone. The
-/// momentum is taken for constant, as it is but for where an image starts it anew.
 TAUTLINE_API Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
                                        const Gradients2d& gradients,
                                        const Context& context = {}) noexcept;
+
+/// Directions of the arguments; those not given are 0. `x` has x's shape; lams broadcast as the
+/// arguments themselves do.
+struct Tangents2d {
+  ConstView x = {};
+  ConstView row_lam = {};
+  ConstView column_lam = {};
+};
+
+/// The forward derivative, adjoint to prox_tv2d_backward: also the double backward with respect
+/// to grad_y. `tangent_y` may be `tangents.x` itself.
+TAUTLINE_API Status prox_tv2d_jvp(const Solved2d& solved, const Tangents2d& tangents,
+                                  const View& tangent_y, const Context& context = {}) noexcept;
 
 }  // namespace tautline

@@ -76,13 +76,17 @@ class ImageArguments {
                  const char* expected) noexcept {
     return items.empty() ? nullptr : required(name, items, count, expected);
   }
+  detail::ConstImageArray row_lam(const char* name, const ConstView& view) noexcept {
+    return by_rows(rows_.optional_broadcast(name, view, Along::row_or_edges));
+  }
+  detail::ConstImageArray column_lam(const char* name, const ConstView& view) noexcept {
+    return by_columns(columns_.optional_broadcast(name, view, Along::row_or_edges));
+  }
   detail::ImageLam row_lam(const Lam& lam) noexcept {
-    return {lam.number,
-            by_rows(rows_.optional_broadcast("row_lam", lam.array, Along::row_or_edges))};
+    return {lam.number, row_lam("row_lam", lam.array)};
   }
   detail::ImageLam column_lam(const Lam& lam) noexcept {
-    return {lam.number,
-            by_columns(columns_.optional_broadcast("column_lam", lam.array, Along::row_or_edges))};
+    return {lam.number, column_lam("column_lam", lam.array)};
   }
 
  private:
@@ -137,6 +141,29 @@ detail::Footprint footprint(std::span<Item> items) {
   return {items.data(), static_cast<std::int64_t>(items.size_bytes())};
 }
 
+detail::SolvedImages lay_out(ImageArguments& arguments, const Solved2d& solved) {
+  const detail::Images& images = arguments.images();
+  detail::SolvedImages result;
+  result.images = images;
+  result.derivative = solved.derivative;
+  result.iterations = solved.iterations;
+  result.mode = solved.mode;
+  const bool of_solution = solved.derivative == Derivative2d::of_solution;
+  arguments.checks().require(of_solution || solved.iterations >= 1, "solved.iterations",
+                             "must be at least 1", solved.iterations);
+  result.partitions = arguments.required(
+      "solved.partitions", solved.partitions,
+      (of_solution ? 1 : solved.iterations) * detail::SavedPasses(images).words(),
+      "must have saved_words2d elements");
+  if (of_solution) return result;
+  result.momentum =
+      arguments.required("solved.momentum", solved.momentum, images.count * solved.iterations,
+                         "must have one element an image and iteration");
+  result.done = arguments.optional("solved.done", solved.done, images.count,
+                                   "must have one element an image");
+  return result;
+}
+
 }  // namespace
 
 std::int64_t image_count(const ConstView& x, int height_dim, int width_dim) noexcept {
@@ -148,7 +175,17 @@ std::int64_t saved_words2d(const ConstView& x, int iterations, int height_dim,
                            int width_dim) noexcept {
   ImageArguments arguments(x, height_dim, width_dim);
   if (!arguments.checks().ok() || iterations < 1) return 0;
-  return arguments.images().count * iterations * detail::SavedPasses(arguments.images()).words;
+  return iterations * detail::SavedPasses(arguments.images()).words();
+}
+
+Status prox_tv2d_workspace(const ConstView& x, int height_dim, int width_dim,
+                           const Context& context, std::size_t& bytes) noexcept {
+  ImageArguments arguments(x, height_dim, width_dim);
+  if (!arguments.checks().ok()) return arguments.checks().status();
+  const Backend* backend = detail::find_backend(context.device);
+  if (backend == nullptr) return detail::unsupported_device();
+  bytes = backend->workspace2d(arguments.images(), context);
+  return {};
 }
 
 Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results2d& results,
@@ -163,6 +200,8 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   call.y = arguments.output("y", results.y);
   call.mode = problem.mode;
   call.solver = solver;
+  if (solver.start.given()) call.start = arguments.shaped("solver.start", solver.start);
+  call.dual = arguments.optional_output("dual", results.dual);
   checks.require(results.y.dtype == problem.x.dtype, "y", "must have x's dtype",
                  static_cast<double>(results.y.dtype));
   checks.require(solver.iterations >= 1, "solver.iterations", "must be at least 1",
@@ -170,25 +209,26 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   checks.require(solver.tol >= 0 && std::isfinite(solver.tol), "solver.tol",
                  "must be >= 0 and finite", solver.tol);
   const std::int64_t count = call.images.count;
-  call.partitions =
-      arguments.optional("partitions", results.partitions,
-                         count * solver.iterations * detail::SavedPasses(call.images).words,
-                         "must have saved_words2d elements");
+  const int saved = solver.derivative == Derivative2d::of_solution ? 1 : solver.iterations;
+  call.partitions = arguments.optional("partitions", results.partitions,
+                                       saved * detail::SavedPasses(call.images).words(),
+                                       "must have saved_words2d elements");
   call.momentum = arguments.optional("momentum", results.momentum, count * solver.iterations,
                                      "must have one element an image and iteration");
-  call.last_partitions = arguments.optional(
-      "last_partitions", results.last_partitions, count * detail::SavedPasses(call.images).words,
-      "must have the saved_words2d elements of one iteration");
-  if (!results.partitions.empty() && !results.last_partitions.empty()) {
-    checks.fail("last_partitions", "must not be asked for beside partitions");
-  }
   call.gap = arguments.optional("gap", results.gap, count, "must have one element an image");
   call.iterations =
       arguments.optional("iterations", results.iterations, count, "must have one element an image");
+  const detail::Footprint partitions = footprint(results.partitions);
+  const detail::Footprint momentum = footprint(results.momentum);
+  const detail::Footprint gap = footprint(results.gap);
+  const detail::Footprint iterations = footprint(results.iterations);
+  const ConstView& row_lam = problem.row_lam.array;
+  const ConstView& column_lam = problem.column_lam.array;
   checks.require_apart(
       "y", results.y, problem.x,
-      {problem.row_lam.array, problem.column_lam.array, footprint(results.partitions),
-       footprint(results.momentum), footprint(results.gap), footprint(results.iterations)});
+      {row_lam, column_lam, solver.start, results.dual, partitions, momentum, gap, iterations});
+  checks.require_apart("dual", results.dual, solver.start,
+                       {problem.x, row_lam, column_lam, partitions, momentum, gap, iterations});
   return dispatch(checks, &Backend::forward2d, call, context);
 }
 
@@ -197,24 +237,11 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
   ImageArguments arguments(grad_y, solved.height_dim, solved.width_dim);
   Arguments& checks = arguments.checks();
   detail::Backward2d call;
-  call.images = arguments.images();
-  call.iterations = solved.iterations;
-  call.mode = solved.mode;
+  call.solved = lay_out(arguments, solved);
   call.grad_y = arguments.shaped("grad_y", grad_y);
   call.grad_x = arguments.optional_output("gradients.x", gradients.x);
   call.grad_row_lam = arguments.row_lam_output(gradients.row_lam);
   call.grad_column_lam = arguments.column_lam_output(gradients.column_lam);
-  checks.require(solved.iterations >= 1, "solved.iterations", "must be at least 1",
-                 solved.iterations);
-  const std::int64_t count = call.images.count;
-  call.partitions =
-      arguments.required("solved.partitions", solved.partitions,
-                         count * solved.iterations * detail::SavedPasses(call.images).words,
-                         "must have saved_words2d elements");
-  call.momentum = arguments.required("solved.momentum", solved.momentum, count * solved.iterations,
-                                     "must have one element an image and iteration");
-  call.done =
-      arguments.optional("solved.done", solved.done, count, "must have one element an image");
   checks.require_apart("gradients.x", gradients.x, grad_y,
                        {gradients.row_lam, gradients.column_lam, footprint(solved.partitions)});
   checks.require_apart("gradients.row_lam", gradients.row_lam, {},
@@ -224,29 +251,19 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
   return dispatch(checks, &Backend::backward2d, call, context);
 }
 
-Status prox_tv2d_implicit_backward(std::span<const std::uint32_t> last_partitions,
-                                   const ConstView& grad_y, const Gradients2d& gradients, Mode mode,
-                                   int height_dim, int width_dim, const Context& context) noexcept {
-  ImageArguments arguments(grad_y, height_dim, width_dim);
+Status prox_tv2d_jvp(const Solved2d& solved, const Tangents2d& tangents, const View& tangent_y,
+                     const Context& context) noexcept {
+  ImageArguments arguments(tangent_y, solved.height_dim, solved.width_dim);
   Arguments& checks = arguments.checks();
-  detail::ImplicitBackward2d call;
-  call.images = arguments.images();
-  call.mode = mode;
-  call.grad_y = arguments.shaped("grad_y", grad_y);
-  call.grad_x = arguments.optional_output("gradients.x", gradients.x);
-  call.grad_row_lam = arguments.row_lam_output(gradients.row_lam);
-  call.grad_column_lam = arguments.column_lam_output(gradients.column_lam);
-  call.last_partitions =
-      arguments.required("last_partitions", last_partitions,
-                         call.images.count * detail::SavedPasses(call.images).words,
-                         "must have the saved_words2d elements of one iteration");
-  checks.require_apart("gradients.x", gradients.x, grad_y,
-                       {gradients.row_lam, gradients.column_lam, footprint(last_partitions)});
-  checks.require_apart("gradients.row_lam", gradients.row_lam, {},
-                       {grad_y, gradients.column_lam, footprint(last_partitions)});
-  checks.require_apart("gradients.column_lam", gradients.column_lam, {},
-                       {grad_y, footprint(last_partitions)});
-  return dispatch(checks, &Backend::implicit_backward2d, call, context);
+  detail::Jvp2d call;
+  call.solved = lay_out(arguments, solved);
+  if (tangents.x.given()) call.tangent_x = arguments.shaped("tangents.x", tangents.x);
+  call.tangent_row_lam = arguments.row_lam("tangents.row_lam", tangents.row_lam);
+  call.tangent_column_lam = arguments.column_lam("tangents.column_lam", tangents.column_lam);
+  call.tangent_y = arguments.output("tangent_y", tangent_y);
+  checks.require_apart("tangent_y", tangent_y, tangents.x,
+                       {tangents.row_lam, tangents.column_lam, footprint(solved.partitions)});
+  return dispatch(checks, &Backend::jvp2d, call, context);
 }
 
 }  // namespace tautline

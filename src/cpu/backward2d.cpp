@@ -9,8 +9,7 @@
 #include <algorithm>
 
 #include "cpu/cpu_backend.h"
-#include "cpu/image_lines.h"
-#include "cpu/parallel.h"
+#include "cpu/image_tasks.h"
 #include "step/row/row_io.h"
 
 namespace tautline::detail {
@@ -63,12 +62,12 @@ class ImageGradient {
       : call_(call),
         s_(scratch),
         context_(context),
-        rows_(row_lines(call.images)),
-        columns_(column_lines(call.images)) {}
+        rows_(row_lines(call.solved.images)),
+        columns_(column_lines(call.solved.images)) {}
 
   void operator()(std::int64_t image) noexcept {
-    const bool sharp = call_.mode == Mode::sharp;
-    load(call_.grad_y.image(call_.images, image));
+    const bool sharp = call_.solved.mode == Mode::sharp;
+    load(call_.grad_y.image(call_.solved.images, image));
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
       s_.grad_x[i] = sharp ? 2 * s_.grad_y[i] : T(0);
       if (sharp) s_.grad_y[i] = -s_.grad_y[i];
@@ -77,9 +76,10 @@ class ImageGradient {
     std::fill_n(s_.q_after, s_.pixels, T(0));
     std::fill_n(s_.row_lam, lam_count(call_.grad_row_lam), 0.0);
     std::fill_n(s_.column_lam, lam_count(call_.grad_column_lam), 0.0);
-    const int done = call_.done == nullptr ? call_.iterations : call_.done[image];
+    const int done =
+        call_.solved.done == nullptr ? call_.solved.iterations : call_.solved.done[image];
     for (int k = done - 1; k >= 0; --k) iterate_back(image, k, k == done - 1, done);
-    store(call_.grad_x, image, s_.grad_x, call_.images.height, call_.images.width);
+    store(call_.grad_x, image, s_.grad_x, call_.solved.images.height, call_.solved.images.width);
     store(call_.grad_row_lam, image, s_.row_lam, call_.grad_row_lam.height,
           call_.grad_row_lam.width);
     store(call_.grad_column_lam, image, s_.column_lam, call_.grad_column_lam.height,
@@ -88,7 +88,7 @@ class ImageGradient {
 
  private:
   void iterate_back(std::int64_t image, int k, bool is_last, int done) noexcept {
-    const double* momentum = call_.momentum + image * call_.iterations;
+    const double* momentum = call_.solved.momentum + image * call_.solved.iterations;
     const auto next = static_cast<T>(k + 1 < done ? momentum[k + 1] : 0);
     const auto after = static_cast<T>(k + 2 < done ? momentum[k + 2] : 0);
     // q_after becomes gQ: what it was is not needed again.
@@ -96,14 +96,14 @@ class ImageGradient {
       s_.q_after[i] = (1 + next) * s_.q_next[i] - after * s_.q_after[i];
       s_.incoming[i] = (is_last ? s_.grad_y[i] : T(0)) - s_.q_after[i];
     }
-    const SavedPasses saved(call_.images);
-    pass(columns_, call_.partitions + saved.columns(image, call_.iterations, k),
-         call_.grad_column_lam, false, s_.column_lam);
+    const SavedPasses saved(call_.solved.images);
+    pass(columns_, call_.solved.partitions + saved.columns(image, k), call_.grad_column_lam, false,
+         s_.column_lam);
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
       s_.incoming[i] = s_.q_after[i] + s_.mean[i];
       s_.grad_x[i] += s_.incoming[i];
     }
-    pass(rows_, call_.partitions + saved.rows(image, call_.iterations, k), call_.grad_row_lam, true,
+    pass(rows_, call_.solved.partitions + saved.rows(image, k), call_.grad_row_lam, true,
          s_.row_lam);
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
       s_.q_after[i] = s_.incoming[i] - s_.mean[i];
@@ -136,9 +136,9 @@ class ImageGradient {
   void load(const ImageSpan<const void>& from) noexcept {
     with_storage(from.dtype, [&](auto storage) {
       const auto* data = static_cast<const decltype(storage)*>(from.data);
-      for (std::int32_t r = 0; r < call_.images.height; ++r) {
-        for (std::int32_t c = 0; c < call_.images.width; ++c) {
-          s_.grad_y[std::int64_t{r} * call_.images.width + c] =
+      for (std::int32_t r = 0; r < call_.solved.images.height; ++r) {
+        for (std::int32_t c = 0; c < call_.solved.images.width; ++c) {
+          s_.grad_y[std::int64_t{r} * call_.solved.images.width + c] =
               from_storage<T>(data[r * from.row_stride + c * from.column_stride]);
         }
       }
@@ -148,7 +148,7 @@ class ImageGradient {
   void store(const ImageArray& array, std::int64_t image, const Value* values, std::int32_t height,
              std::int32_t width) noexcept {
     if (!array.given) return;
-    const ImageSpan<void> to = array.image(call_.images, image);
+    const ImageSpan<void> to = array.image(call_.solved.images, image);
     with_storage(to.dtype, [&](auto storage) {
       using Storage = decltype(storage);
       auto* data = static_cast<Storage*>(to.data);
@@ -170,35 +170,25 @@ class ImageGradient {
 
 template <class T>
 Status backward_in(const Backward2d& call, const Context& context) noexcept {
-  const bool shares_images = call.images.count >= concurrency(context);
-  Context passes = context;
-  if (shares_images) passes.executor = nullptr;
-  passes.workspace_size = std::max(workspace1d(rows_of(row_lines(call.images)), false, passes),
-                                   workspace1d(rows_of(column_lines(call.images)), false, passes));
-  Context images = context;
-  if (!shares_images) images.executor = nullptr;
-  const Sharing sharing(call.images.count, 1, images);
+  const Images& images = call.solved.images;
   const std::int64_t row_lams = lam_count(call.grad_row_lam);
   const std::int64_t column_lams = lam_count(call.grad_column_lam);
-  const std::size_t task_bytes =
-      GradientScratch<T>::bytes(call.images, row_lams, column_lams) + passes.workspace_size;
-  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
-  if (!memory.status().ok()) return memory.status();
-  for_each_chunk(sharing, memory.block(), task_bytes, images, [&](Scratch& scratch) {
-    const GradientScratch<T> own(scratch, call.images, row_lams, column_lams);
-    Context own_passes = passes;
-    own_passes.workspace =
-        scratch.take<std::byte>(static_cast<std::int64_t>(passes.workspace_size));
-    return [solver = ImageGradient<T>(call, own, own_passes)](
-               std::int64_t image, std::int64_t) mutable { solver(image); };
-  });
-  return {};
+  return ImageTasks(images, GradientScratch<T>::bytes(images, row_lams, column_lams), context)
+      .run([&](Scratch& scratch, const Context& passes) {
+        return ImageGradient<T>(call, GradientScratch<T>(scratch, images, row_lams, column_lams),
+                                passes);
+      });
 }
 
 }  // namespace
 
-Status backward2d(const Backward2d& call, const Context& context) noexcept {
-  if (call.images.count == 0 || call.images.height == 0 || call.images.width == 0) return {};
+std::size_t iterations_backward2d_workspace(const Images& images, const Context& context) noexcept {
+  const std::int64_t pixels = std::int64_t{images.height} * images.width;  // more than edges
+  return ImageTasks(images, GradientScratch<double>::bytes(images, pixels, pixels), context)
+      .bytes();
+}
+
+Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept {
   return call.grad_y.dtype == DType::float64 ? backward_in<double>(call, context)
                                              : backward_in<float>(call, context);
 }

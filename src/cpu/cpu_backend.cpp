@@ -13,6 +13,12 @@ std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context)
                    forward1d_workspace(rows, context), backward1d_workspace(rows, context)});
 }
 
+std::size_t workspace2d(const Images& images, const Context& context) noexcept {
+  return std::max({forward2d_workspace(images, context),
+                   iterations_backward2d_workspace(images, context),
+                   solution_backward2d_workspace(images, context)});
+}
+
 namespace {
 
 std::span<const char* const> targets() noexcept {
@@ -31,6 +37,13 @@ Status on_chosen_target(const Call& call, const Context& context) noexcept {
   return status.ok() ? kFunction(call, context) : status;
 }
 
+Status backward2d(const Backward2d& call, const Context& context) noexcept {
+  const Images& images = call.solved.images;
+  if (images.count == 0 || images.height == 0 || images.width == 0) return {};
+  return call.solved.derivative == Derivative2d::of_solution ? solution_backward2d(call, context)
+                                                             : iterations_backward2d(call, context);
+}
+
 }  // namespace
 
 const Backend kCpuBackend = {
@@ -44,9 +57,10 @@ const Backend kCpuBackend = {
     .certificate1d = on_chosen_target<certificate1d>,
     .lam_max = on_chosen_target<lam_max>,
     .tv = on_chosen_target<tv>,
+    .workspace2d = workspace2d,
     .forward2d = on_chosen_target<forward2d>,
     .backward2d = on_chosen_target<backward2d>,
-    .implicit_backward2d = on_chosen_target<implicit_backward2d>,
+    .jvp2d = nullptr,
 };
 
 }  // namespace tautline::detail

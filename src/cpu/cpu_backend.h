@@ -15,8 +15,14 @@ Status jvp1d(const Jvp1d& call, const Context& context) noexcept;
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept;
 Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
+/// Of any 2D call.
+std::size_t workspace2d(const Images& images, const Context& context) noexcept;
+std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept;
 Status forward2d(const Forward2d& call, const Context& context) noexcept;
-Status backward2d(const Backward2d& call, const Context& context) noexcept;
-Status implicit_backward2d(const ImplicitBackward2d& call, const Context& context) noexcept;
+/// Of the iterations, and of the exact solution.
+std::size_t iterations_backward2d_workspace(const Images& images, const Context& context) noexcept;
+Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept;
+std::size_t solution_backward2d_workspace(const Images& images, const Context& context) noexcept;
+Status solution_backward2d(const Backward2d& call, const Context& context) noexcept;
 
 }  // namespace tautline::detail

@@ -1,12 +1,10 @@
-// 2D forward on the CPU: passes of exact 1D solves over an image's rows and columns. Threads
-// share the images where there are enough of them, else the lines of each.
+// 2D forward on the CPU: passes of exact 1D solves over an image's rows and columns.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "cpu/cpu_backend.h"
-#include "cpu/image_lines.h"
-#include "cpu/parallel.h"
+#include "cpu/image_tasks.h"
 #include "cpu/value_checks.h"
 #include "step/row/row_io.h"
 
@@ -108,14 +106,10 @@ class ImageSolver {
   /// Where a pass's partition goes: with those of all passes, or over that of the pass before.
   [[nodiscard]] std::uint32_t* partition_of(std::int64_t image, int iteration,
                                             bool of_rows) const noexcept {
+    if (call_.partitions == nullptr) return nullptr;
     const SavedPasses saved(call_.images);
-    if (call_.partitions != nullptr) {
-      const int iterations = call_.solver.iterations;
-      return call_.partitions + (of_rows ? saved.rows(image, iterations, iteration)
-                                         : saved.columns(image, iterations, iteration));
-    }
-    if (call_.last_partitions == nullptr) return nullptr;
-    return call_.last_partitions + (of_rows ? saved.rows(image, 1, 0) : saved.columns(image, 1, 0));
+    const int kept = call_.solver.derivative == Derivative2d::of_solution ? 0 : iteration;
+    return call_.partitions + (of_rows ? saved.rows(image, kept) : saved.columns(image, kept));
   }
 
   /// It cannot fail: lams have been looked at, and the memory is there.
@@ -290,30 +284,17 @@ Status check_lams(const Forward2d& call) noexcept {
 
 template <class T>
 Status forward_in(const Forward2d& call, const Context& context) noexcept {
-  const bool shares_images = call.images.count >= concurrency(context);
-  Context passes = context;
-  if (shares_images) passes.executor = nullptr;
-  passes.workspace_size = std::max(workspace1d(rows_of(row_lines(call.images)), false, passes),
-                                   workspace1d(rows_of(column_lines(call.images)), false, passes));
-  const std::size_t image_bytes = ImageScratch<T>::bytes(call.images);
-  Context images = context;
-  if (!shares_images) images.executor = nullptr;
-  const Sharing sharing(call.images.count, 1, images);
-  const std::size_t task_bytes = image_bytes + passes.workspace_size;
-  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
-  if (!memory.status().ok()) return memory.status();
-  for_each_chunk(sharing, memory.block(), task_bytes, images, [&](Scratch& scratch) {
-    const ImageScratch<T> own(scratch, call.images);
-    Context own_passes = passes;
-    own_passes.workspace =
-        scratch.take<std::byte>(static_cast<std::int64_t>(passes.workspace_size));
-    return [solver = ImageSolver<T>(call, own, own_passes)](
-               std::int64_t image, std::int64_t) mutable { solver(image); };
-  });
-  return {};
+  return ImageTasks(call.images, ImageScratch<T>::bytes(call.images), context)
+      .run([&](Scratch& scratch, const Context& passes) {
+        return ImageSolver<T>(call, ImageScratch<T>(scratch, call.images), passes);
+      });
 }
 
 }  // namespace
+
+std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept {
+  return ImageTasks(images, ImageScratch<double>::bytes(images), context).bytes();
+}
 
 Status forward2d(const Forward2d& call, const Context& context) noexcept {
   if (const Status status = check_lams(call); !status.ok()) return status;

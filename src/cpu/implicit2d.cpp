@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cpu/cpu_backend.h"
-#include "cpu/parallel.h"
+#include "cpu/image_tasks.h"
 #include "step/row/row_io.h"
 #include "tautline/partition.h"
 
@@ -34,17 +34,17 @@ struct ComponentScratch {
 
 class ComponentGradient {
  public:
-  ComponentGradient(const ImplicitBackward2d& call, const ComponentScratch& scratch) noexcept
+  ComponentGradient(const Backward2d& call, const ComponentScratch& scratch) noexcept
       : call_(call),
         s_(scratch),
-        height_(call.images.height),
-        width_(call.images.width),
-        saved_(call.images) {}
+        height_(call.solved.images.height),
+        width_(call.solved.images.width),
+        saved_(call.solved.images) {}
 
   void operator()(std::int64_t image) noexcept {
-    row_codes_ = call_.last_partitions + saved_.rows(image, 1, 0);
-    column_codes_ = call_.last_partitions + saved_.columns(image, 1, 0);
-    const ImageSpan<const void> grad_y = call_.grad_y.image(call_.images, image);
+    row_codes_ = call_.solved.partitions + saved_.rows(image, 0);
+    column_codes_ = call_.solved.partitions + saved_.columns(image, 0);
+    const ImageSpan<const void> grad_y = call_.grad_y.image(call_.solved.images, image);
     for (std::int64_t i = 0; i < s_.pixels; ++i) s_.parent[i] = i;
     for (std::int32_t r = 0; r < height_; ++r) {
       for (std::int32_t c = 0; c < width_; ++c) {
@@ -53,10 +53,10 @@ class ComponentGradient {
       }
     }
     average(grad_y);
-    const double sign = call_.mode == Mode::sharp ? -1 : 1;
+    const double sign = call_.solved.mode == Mode::sharp ? -1 : 1;
     write(call_.grad_x, image, height_, width_, [&](std::int32_t r, std::int32_t c) {
       const double mean = s_.mean[at(r, c)];
-      return call_.mode == Mode::sharp ? 2 * load(grad_y, r, c) - mean : mean;
+      return call_.solved.mode == Mode::sharp ? 2 * load(grad_y, r, c) - mean : mean;
     });
     write_lam(call_.grad_row_lam, image, true, sign);
     write_lam(call_.grad_column_lam, image, false, sign);
@@ -131,7 +131,7 @@ class ComponentGradient {
   void write(const ImageArray& array, std::int64_t image, std::int32_t height, std::int32_t width,
              const ValueAt& value_at) const noexcept {
     if (!array.given) return;
-    const ImageSpan<void> to = array.image(call_.images, image);
+    const ImageSpan<void> to = array.image(call_.solved.images, image);
     with_storage(to.dtype, [&](auto storage) {
       using Storage = decltype(storage);
       auto* data = static_cast<Storage*>(to.data);
@@ -143,7 +143,7 @@ class ComponentGradient {
     });
   }
 
-  const ImplicitBackward2d& call_;
+  const Backward2d& call_;
   const ComponentScratch s_;
   const std::int32_t height_;
   const std::int32_t width_;
@@ -154,17 +154,16 @@ class ComponentGradient {
 
 }  // namespace
 
-Status implicit_backward2d(const ImplicitBackward2d& call, const Context& context) noexcept {
-  if (call.images.count == 0 || call.images.height == 0 || call.images.width == 0) return {};
-  const Sharing sharing(call.images.count, 1, context);
-  const std::size_t task_bytes = ComponentScratch::bytes(call.images);
-  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
-  if (!memory.status().ok()) return memory.status();
-  for_each_chunk(sharing, memory.block(), task_bytes, context, [&](Scratch& scratch) {
-    return [gradient = ComponentGradient(call, ComponentScratch(scratch, call.images))](
-               std::int64_t image, std::int64_t) mutable { gradient(image); };
-  });
-  return {};
+std::size_t solution_backward2d_workspace(const Images& images, const Context& context) noexcept {
+  return ImageTasks(images, ComponentScratch::bytes(images), context).bytes();
+}
+
+Status solution_backward2d(const Backward2d& call, const Context& context) noexcept {
+  const Images& images = call.solved.images;
+  return ImageTasks(images, ComponentScratch::bytes(images), context)
+      .run([&](Scratch& scratch, const Context& /*passes*/) {
+        return ComponentGradient(call, ComponentScratch(scratch, images));
+      });
 }
 
 }  // namespace tautline::detail

@@ -123,7 +123,9 @@ TEST(Images, HaveTheGradientOfTheSolution) {
   constexpr int kHeight = 6;
   constexpr int kWidth = 5;
   constexpr int kIterations = 2000;
-  const Solver2d solver = {.method = Method2d::accelerated, .iterations = kIterations};
+  const Solver2d solver = {.method = Method2d::accelerated,
+                           .iterations = kIterations,
+                           .derivative = Derivative2d::of_solution};
   for (const Mode mode : {Mode::smooth, Mode::sharp}) {
     reference::Problem2d image = random_image(random, kHeight, kWidth, 0.4);
     const std::vector<double> g = random_image(random, kHeight, kWidth, 1).x;
@@ -142,16 +144,16 @@ TEST(Images, HaveTheGradientOfTheSolution) {
       return sum;
     };
     std::vector<std::uint32_t> last(static_cast<std::size_t>(saved_words2d(problem().x, 1)));
-    ASSERT_TRUE(prox_tv2d(problem(), solver,
-                          {.y = view(y.data(), {kHeight, kWidth}), .last_partitions = last})
-                    .ok());
+    ASSERT_TRUE(
+        prox_tv2d(problem(), solver, {.y = view(y.data(), {kHeight, kWidth}), .partitions = last})
+            .ok());
     std::vector<double> grad_x(g.size()), grad_rows(kHeight), grad_edges((kHeight - 1) * kWidth);
-    const Status status =
-        prox_tv2d_implicit_backward(last, view(g.data(), {kHeight, kWidth}),
-                                    {.x = view(grad_x.data(), {kHeight, kWidth}),
-                                     .row_lam = view(grad_rows.data(), {kHeight, 1}),
-                                     .column_lam = view(grad_edges.data(), {kHeight - 1, kWidth})},
-                                    mode);
+    const Status status = prox_tv2d_backward(
+        {.partitions = last, .derivative = Derivative2d::of_solution, .mode = mode},
+        view(g.data(), {kHeight, kWidth}),
+        {.x = view(grad_x.data(), {kHeight, kWidth}),
+         .row_lam = view(grad_rows.data(), {kHeight, 1}),
+         .column_lam = view(grad_edges.data(), {kHeight - 1, kWidth})});
     ASSERT_TRUE(status.ok()) << status.argument;
     constexpr double kStep = 1e-5;
     for (std::size_t i = 0; i < g.size(); ++i) {

@@ -1,0 +1,58 @@
+// Who does which image: threads share the images where there are enough of them, else the lines
+// of each, image by image.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "cpu/cpu_backend.h"
+#include "cpu/image_lines.h"
+#include "cpu/parallel.h"
+
+namespace tautline::detail {
+
+class ImageTasks {
+ public:
+  /// `image_bytes` is the scratch that one image takes beside that of its passes.
+  ImageTasks(const Images& images, std::size_t image_bytes, const Context& context) noexcept
+      : images_context_(context),
+        passes_(context),
+        call_context_(context),
+        sharing_(0, 1, context) {
+    const bool shares_images = images.count >= concurrency(context);
+    (shares_images ? passes_ : images_context_).executor = nullptr;
+    passes_.workspace = nullptr;
+    passes_.workspace_size = std::max(workspace1d(rows_of(row_lines(images)), false, passes_),
+                                      workspace1d(rows_of(column_lines(images)), false, passes_));
+    task_bytes_ = image_bytes + passes_.workspace_size;
+    sharing_ = Sharing(images.count, 1, images_context_);
+  }
+
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return task_bytes_ * static_cast<std::size_t>(sharing_.tasks);
+  }
+
+  /// make_worker(scratch, context of the passes) gives what is called with each image.
+  template <class MakeWorker>
+  [[nodiscard]] Status run(const MakeWorker& make_worker) const noexcept {
+    const CallMemory memory(bytes(), call_context_);
+    if (!memory.status().ok()) return memory.status();
+    for_each_chunk(sharing_, memory.block(), task_bytes_, images_context_, [&](Scratch& scratch) {
+      Context passes = passes_;
+      passes.workspace = scratch.take<std::byte>(static_cast<std::int64_t>(passes.workspace_size));
+      return [worker = make_worker(scratch, passes)](std::int64_t image, std::int64_t) mutable {
+        worker(image);
+      };
+    });
+    return {};
+  }
+
+ private:
+  Context images_context_;
+  Context passes_;
+  Context call_context_;
+  Sharing sharing_;
+  std::size_t task_bytes_ = 0;
+};
+
+}  // namespace tautline::detail
