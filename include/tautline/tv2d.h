@@ -82,10 +82,11 @@ struct Results2d {
                                                       int height_dim = -2,
                                                       int width_dim = -1) noexcept;
 
-/// Scratch bytes for any of the 2D calls on a batch of x's shape (only the shape counts), in this
-/// context.
-TAUTLINE_API Status prox_tv2d_workspace(const ConstView& x, int height_dim, int width_dim,
-                                        const Context& context, std::size_t& bytes) noexcept;
+/// Scratch bytes for prox_tv2d on such a problem and for the derivatives of its result, in this
+/// context. Only shapes and dtypes count: derivatives may give grad_y for x, and for lams the
+/// gradients of these.
+TAUTLINE_API Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
+                                        std::size_t& bytes) noexcept;
 
 /// Solves all images.
 ///

@@ -13,7 +13,8 @@ std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context)
                    forward1d_workspace(rows, context), backward1d_workspace(rows, context)});
 }
 
-std::size_t workspace2d(const Images& images, const Context& context) noexcept {
+std::size_t workspace2d(const Images& images, DType /*dtype*/, bool /*by_edge*/,
+                        const Context& context) noexcept {
   return std::max({forward2d_workspace(images, context),
                    iterations_backward2d_workspace(images, context),
                    solution_backward2d_workspace(images, context)});

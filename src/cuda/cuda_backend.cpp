@@ -4,8 +4,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "backend.h"
+#include "cuda/dispatch/image_passes.h"
 #include "cuda/dispatch/rows.h"
 #include "cuda/dispatch/unweighted.h"
 #include "step/row/row_values.h"
@@ -59,6 +61,34 @@ Status certificate1d(const Certificate1d& call, const Context& context) noexcept
   return rows_certificate(call, context);
 }
 
+bool is_empty(const Images& images) noexcept {
+  return images.count == 0 || images.height == 0 || images.width == 0;
+}
+
+std::size_t workspace2d(const Images& images, DType dtype, bool /*by_edge*/,
+                        const Context& /*context*/) noexcept {
+  return is_empty(images) ? 0 : image_passes_workspace(images, dtype);
+}
+
+Status forward2d(const Forward2d& call, const Context& context) noexcept {
+  for (const auto& [lam, name] :
+       {std::pair{call.row_lam, "row_lam"}, {call.column_lam, "column_lam"}}) {
+    Status status = check_lam_number({lam.number, {nullptr, DType::float32, lam.array.given}});
+    if (status.ok()) continue;
+    status.argument = name;
+    return status;
+  }
+  return is_empty(call.images) ? Status{} : image_passes_forward(call, context);
+}
+
+Status backward2d(const Backward2d& call, const Context& context) noexcept {
+  return is_empty(call.solved.images) ? Status{} : image_passes_backward(call, context);
+}
+
+Status jvp2d(const Jvp2d& call, const Context& context) noexcept {
+  return is_empty(call.solved.images) ? Status{} : image_passes_jvp(call, context);
+}
+
 }  // namespace
 
 const Backend kCudaBackend = {
@@ -72,6 +102,10 @@ const Backend kCudaBackend = {
     .certificate1d = certificate1d,
     .lam_max = rows_lam_max,
     .tv = rows_tv,
+    .workspace2d = workspace2d,
+    .forward2d = forward2d,
+    .backward2d = backward2d,
+    .jvp2d = jvp2d,
 };
 
 }  // namespace tautline::detail

@@ -67,6 +67,20 @@ class Mirror {
     add(first, static_cast<std::size_t>((high - low + 1) * bytes), !std::is_const_v<Data>);
   }
 
+  template <class Data>
+  void add(const BasicImageArray<Data>& array, const Images& images) {
+    Rows rows;
+    rows.batch_dims = images.batch_dims + 1;
+    std::copy_n(images.batch_shape, images.batch_dims, rows.batch_shape);
+    rows.batch_shape[images.batch_dims] = array.height;
+    rows.count = images.count * array.height;
+    BasicRowArray<Data> lines = {array.data,  array.dtype,         array.given,
+                                 array.width, array.column_stride, {}};
+    std::copy_n(array.batch_strides, images.batch_dims, lines.batch_strides);
+    lines.batch_strides[images.batch_dims] = array.row_stride;
+    add(lines, rows);
+  }
+
   void add(const void* data, std::size_t size, bool written) {
     const auto begin = reinterpret_cast<std::uintptr_t>(data);
     if (data != nullptr && size > 0) ranges_.push_back({begin, begin + size, written});
@@ -175,6 +189,71 @@ void for_each_array(RowReduction& call, Use use) {
   use(call.out);
 }
 
+template <class Use>
+void for_each_array(Forward2d& call, Use use) {
+  use(call.x);
+  use(call.row_lam.array);
+  use(call.column_lam.array);
+  use(call.start);
+  use(call.y);
+  use(call.dual);
+}
+template <class Use>
+void for_each_array(Backward2d& call, Use use) {
+  use(call.grad_y);
+  use(call.grad_x);
+  use(call.grad_row_lam);
+  use(call.grad_column_lam);
+}
+template <class Use>
+void for_each_array(Jvp2d& call, Use use) {
+  use(call.tangent_x);
+  use(call.tangent_row_lam);
+  use(call.tangent_column_lam);
+  use(call.tangent_y);
+}
+
+/// Calls use(list, size) for every list of a 2D call.
+template <class Use>
+void for_each_list(Forward2d& call, Use use) {
+  const std::int64_t images = call.images.count;
+  const bool of_solution = call.solver.derivative == Derivative2d::of_solution;
+  use(call.partitions,
+      SavedPasses(call.images).words() * (of_solution ? 1 : call.solver.iterations));
+  use(call.momentum, images * call.solver.iterations);
+  use(call.gap, images);
+  use(call.iterations, images);
+}
+template <class Call, class Use>
+void for_each_list(Call& call, Use use) {
+  SolvedImages& solved = call.solved;
+  const bool of_solution = solved.derivative == Derivative2d::of_solution;
+  use(solved.partitions,
+      SavedPasses(solved.images).words() * (of_solution ? 1 : solved.iterations));
+  use(solved.momentum, solved.images.count * solved.iterations);
+  use(solved.done, solved.images.count);
+}
+
+/// The arrays of a 2D call that have lams or their gradients.
+bool is_by_edge(const Forward2d& call) {
+  return call.row_lam.array.width > 1 || call.column_lam.array.height > 1;
+}
+bool is_by_edge(const Backward2d& call) {
+  return call.grad_row_lam.width > 1 || call.grad_column_lam.height > 1;
+}
+bool is_by_edge(const Jvp2d& call) {
+  return call.tangent_row_lam.width > 1 || call.tangent_column_lam.height > 1;
+}
+DType dtype_of(const Forward2d& call) {
+  return call.x.dtype;
+}
+DType dtype_of(const Backward2d& call) {
+  return call.grad_y.dtype;
+}
+DType dtype_of(const Jvp2d& call) {
+  return call.tangent_y.dtype;
+}
+
 /// What a call has beside arrays.
 template <class Call>
 const Rows& rows_of(const Call& call) {
@@ -231,13 +310,34 @@ class Workspace {
   Context context_;
 };
 
+/// Of all calls, one at a time.
+struct CallMemory {
+  std::mutex one_at_a_time;
+  DeviceMemory arrays;
+  DeviceMemory workspace;
+};
+CallMemory& call_memory() {
+  static CallMemory memory;
+  return memory;
+}
+
+/// Makes the call in a workspace of so many bytes and waits for it.
+template <auto kFunction, class Call>
+Status run(const Call& call, std::size_t workspace_bytes, const Context& given) {
+  const Workspace workspace(call_memory().workspace, workspace_bytes, given);
+  const Status status = (kCudaBackend.*kFunction)(call, workspace.context());
+  const cudaError_t error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) {
+    ADD_FAILURE() << cudaGetErrorString(error);
+    return {.code = StatusCode::device_error, .device_error = error};
+  }
+  workspace.expect_guard_untouched();
+  return status;
+}
+
 template <auto kFunction, class Call>
 Status mirrored(const Call& call, const Context& context) noexcept {
-  static std::mutex one_at_a_time;
-  static DeviceMemory array_memory;
-  static DeviceMemory workspace_memory;
-  const std::lock_guard lock(one_at_a_time);
-
+  const std::lock_guard lock(call_memory().one_at_a_time);
   const Rows& rows = rows_of(call);
   const std::size_t partition_bytes =
       sizeof(std::uint32_t) * static_cast<std::size_t>(rows.count * partition_words(rows.n));
@@ -247,25 +347,52 @@ Status mirrored(const Call& call, const Context& context) noexcept {
   with_partition(on_device, [&](auto* words) {
     mirror.add(words, partition_bytes, !std::is_const_v<std::remove_pointer_t<decltype(words)>>);
   });
-  mirror.upload(array_memory);
+  mirror.upload(call_memory().arrays);
   for_each_array(on_device, [&](auto& array) { array.data = mirror.on_device(array.data); });
   with_partition(on_device, [&](auto*& words) { words = mirror.on_device(words); });
+  const Status status = run<kFunction>(
+      on_device, kCudaBackend.workspace1d(rows, is_weighted(call), context), context);
+  if (status.code != StatusCode::device_error) mirror.download();
+  return status;
+}
 
-  const Workspace workspace(workspace_memory,
-                            kCudaBackend.workspace1d(rows, is_weighted(call), context), context);
-  const Status status = (kCudaBackend.*kFunction)(on_device, workspace.context());
-  const cudaError_t error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) {
-    ADD_FAILURE() << cudaGetErrorString(error);
-    return {.code = StatusCode::device_error, .device_error = error};
-  }
-  workspace.expect_guard_untouched();
-  mirror.download();
+const Images& images_of(const Forward2d& call) {
+  return call.images;
+}
+template <class Call>
+const Images& images_of(const Call& call) {
+  return call.solved.images;
+}
+
+template <auto kFunction, class Call>
+Status mirrored_images(const Call& call, const Context& context) noexcept {
+  const std::lock_guard lock(call_memory().one_at_a_time);
+  const Images& images = images_of(call);
+  Call on_device = call;
+  Mirror mirror;
+  for_each_array(on_device, [&](auto& array) { mirror.add(array, images); });
+  for_each_list(on_device, [&](auto* list, std::int64_t size) {
+    mirror.add(list, sizeof(*list) * static_cast<std::size_t>(size),
+               !std::is_const_v<std::remove_pointer_t<decltype(list)>>);
+  });
+  mirror.upload(call_memory().arrays);
+  for_each_array(on_device, [&](auto& array) { array.data = mirror.on_device(array.data); });
+  for_each_list(on_device,
+                [&](auto*& list, std::int64_t /*size*/) { list = mirror.on_device(list); });
+  const std::size_t bytes =
+      kCudaBackend.workspace2d(images, dtype_of(call), is_by_edge(call), context);
+  const Status status = run<kFunction>(on_device, bytes, context);
+  if (status.code != StatusCode::device_error) mirror.download();
   return status;
 }
 
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept {
   return kCudaBackend.workspace1d(rows, weighted, context);
+}
+
+std::size_t workspace2d(const Images& images, DType dtype, bool by_edge,
+                        const Context& context) noexcept {
+  return kCudaBackend.workspace2d(images, dtype, by_edge, context);
 }
 
 constexpr Backend kMirroredCuda = {
@@ -279,6 +406,10 @@ constexpr Backend kMirroredCuda = {
     .certificate1d = mirrored<&Backend::certificate1d, Certificate1d>,
     .lam_max = mirrored<&Backend::lam_max, RowReduction>,
     .tv = mirrored<&Backend::tv, RowReduction>,
+    .workspace2d = workspace2d,
+    .forward2d = mirrored_images<&Backend::forward2d, Forward2d>,
+    .backward2d = mirrored_images<&Backend::backward2d, Backward2d>,
+    .jvp2d = mirrored_images<&Backend::jvp2d, Jvp2d>,
 };
 
 }  // namespace

@@ -1,0 +1,560 @@
+#include "cuda/dispatch/image_passes.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "cuda/dispatch/device.h"
+#include "cuda/dispatch/image_lines.h"
+#include "cuda/dispatch/launch.h"
+#include "cuda/dispatch/rows.h"
+#include "cuda/dispatch/unweighted.h"
+#include "cuda/dispatch/workspace.h"
+#include "cuda/kernels/kernel_images.cuh"
+#include "step/row/scratch.h"
+
+namespace tautline::detail {
+namespace {
+
+template <class T>
+constexpr DType kDType = sizeof(T) == sizeof(float) ? DType::float32 : DType::float64;
+
+std::int64_t pixels_of(const Images& images) noexcept {
+  return std::int64_t{images.height} * images.width;
+}
+
+std::size_t passes_workspace(const Images& images) noexcept {
+  return std::max(unweighted_workspace(lines_of(images, Lines2d::rows)),
+                  unweighted_workspace(lines_of(images, Lines2d::columns)));
+}
+
+/// Arrays of the whole batch.
+template <class T>
+struct ForwardArrays {
+  ForwardArrays(Scratch& scratch, const Images& images) noexcept {
+    const std::int64_t all = images.count * pixels_of(images);
+    x = scratch.take<T>(all);
+    row_input = scratch.take<T>(all);
+    column_input = scratch.take<T>(all);
+    y = scratch.take<T>(all);
+    q = scratch.take<T>(all);
+    const ImageTiles tiles(pixels_of(images));
+    sums = scratch.take<double>(images.count * tiles.tiles);
+    progress = scratch.take<ImageProgress>(images.count);
+    has_lam = scratch.take<bool>(images.count);
+    largest = scratch.take<double>(images.count);
+    rows = scratch.take<GapAndObjective>(images.count * images.height);
+    still_running = scratch.take<std::int32_t>(1);
+    passes = scratch.take<std::byte>(static_cast<std::int64_t>(passes_workspace(images)));
+  }
+
+  T* x;
+  T* row_input;
+  T* column_input;
+  T* y;
+  T* q;
+  double* sums;
+  ImageProgress* progress;
+  bool* has_lam;
+  double* largest;
+  GapAndObjective* rows;
+  std::int32_t* still_running;
+  std::byte* passes;
+};
+
+template <class T>
+struct BackwardArrays {
+  BackwardArrays(Scratch& scratch, const Images& images) noexcept {
+    const std::int64_t all = images.count * pixels_of(images);
+    for (T** array : {&gradients.grad_y, &gradients.grad_x, &gradients.incoming, &gradients.mean,
+                      &gradients.q_next, &gradients.q_after}) {
+      *array = scratch.take<T>(all);
+    }
+    pass_lam = scratch.take<T>(all);  // there are more pixels than edges
+    row_lam = scratch.take<double>(all);
+    column_lam = scratch.take<double>(all);
+    passes = scratch.take<std::byte>(static_cast<std::int64_t>(passes_workspace(images)));
+  }
+
+  GradientArrays<T> gradients;
+  T* pass_lam;
+  double* row_lam;
+  double* column_lam;
+  std::byte* passes;
+};
+
+/// Launches over a batch, the first error of which stays.
+class Launches {
+ public:
+  explicit Launches(const Context& context) noexcept : stream_(stream_of(context)) {}
+
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+  [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+
+  /// So many blocks of kImageThreads.
+  template <class... Parameters, class... Arguments>
+  void launch(void (*kernel)(Parameters...), std::int64_t blocks,
+              const Arguments&... arguments) noexcept {
+    if (!status_.ok()) return;
+    if (blocks > std::numeric_limits<std::int32_t>::max()) {
+      add(device_status(cudaErrorInvalidConfiguration));
+      return;
+    }
+    kernel<<<static_cast<unsigned>(blocks), kImageThreads, 0, stream_>>>(arguments...);
+    add(launch_status());
+  }
+  /// One thread an element, or a thread for several.
+  template <class... Parameters, class... Arguments>
+  void launch_over(void (*kernel)(Parameters...), std::int64_t elements,
+                   const Arguments&... arguments) noexcept {
+    constexpr std::int64_t kMostBlocks = 1 << 20;
+    launch(kernel, std::min((elements + kImageThreads - 1) / kImageThreads, kMostBlocks),
+           arguments...);
+  }
+  void add(const Status& status) noexcept {
+    if (status_.ok()) status_ = status;
+  }
+  void add(cudaError_t error) noexcept { add(device_status(error)); }
+
+ private:
+  cudaStream_t stream_;
+  Status status_;
+};
+
+PlacedImages place(const ConstImageArray& array, const Images& images, Lines2d lines) noexcept {
+  return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
+}
+PlacedImages place(const ImageArray& array, const Images& images, Lines2d lines) noexcept {
+  return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
+}
+
+PlacedLam place(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
+  if (!lam.array.given) return {lam.number, nullptr, DType::float32, {}};
+  const PlacedImages placed = place(lam.array, images, lines);
+  if (placed.size == 0) return {0, nullptr, DType::float32, {}};  // no edge
+  return {0, lam.array.data, lam.array.dtype, placed};
+}
+
+RowLam lam_of_lines(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
+  RowLam result = {lam.number, {}};
+  if (lam.array.given) result.array = by_lines(lam.array, images.batch_dims, lines);
+  return result;
+}
+
+/// As rows of an array of other size than the images, lams.
+PackedElements elements_of(const ImageArray& array, const Images& images) noexcept {
+  return {images.count * array.height * array.width, std::max(array.width, 1)};
+}
+
+/// What the passes of one call share.
+template <class T>
+class Passes {
+ public:
+  Passes(const Images& images, std::byte* workspace, const Context& context) noexcept
+      : images_(images), context_(context) {
+    context_.workspace = workspace;
+    context_.workspace_size = passes_workspace(images);
+  }
+
+  [[nodiscard]] Status forward(Lines2d lines, const ImageLam& lam, const T* in, T* out,
+                               std::uint32_t* partition) const noexcept {
+    Forward1d call;
+    call.rows = lines_of(images_, lines);
+    call.x = array<const void>(in, lines);
+    call.lam = lam_of_lines(lam, images_, lines);
+    call.y = array<void>(out, lines);
+    call.partition = partition;
+    return unweighted_forward(call, context_);
+  }
+
+  /// `grad_lam`, where it is given, is packed.
+  [[nodiscard]] Status backward(Lines2d lines, const std::uint32_t* partition, const T* in, T* mean,
+                                const ImageArray& grad_lam) const noexcept {
+    Backward1d call;
+    call.solved.rows = lines_of(images_, lines);
+    call.solved.partition = partition;
+    call.grad_y = array<const void>(in, lines);
+    call.grad_x = array<void>(mean, lines);
+    if (grad_lam.given) call.grad_lam = by_lines(grad_lam, images_.batch_dims, lines);
+    return unweighted_backward(call, context_);
+  }
+
+  [[nodiscard]] Status jvp(Lines2d lines, const std::uint32_t* partition, const T* in,
+                           const ConstImageArray& lam, T* out) const noexcept {
+    Jvp1d call;
+    call.solved.rows = lines_of(images_, lines);
+    call.solved.partition = partition;
+    call.tangent_x = array<const void>(in, lines);
+    if (lam.given) call.tangent_lam = by_lines(lam, images_.batch_dims, lines);
+    call.tangent_y = array<void>(out, lines);
+    return rows_jvp(call, context_);
+  }
+
+ private:
+  template <class Data>
+  [[nodiscard]] BasicRowArray<Data> array(Data* data, Lines2d lines) const noexcept {
+    return by_lines(packed_images(data, kDType<T>, images_, images_.height, images_.width),
+                    images_.batch_dims, lines);
+  }
+
+  const Images& images_;
+  Context context_;
+};
+
+template <class T>
+class ForwardPasses {
+ public:
+  ForwardPasses(const Forward2d& call, const ForwardArrays<T>& memory,
+                const Context& context) noexcept
+      : call_(call),
+        images_(call.images),
+        memory_(memory),
+        tiles_(pixels_of(call.images)),
+        passes_(call.images, memory.passes, context),
+        launches_(context) {}
+
+  Status run() noexcept {
+    begin();
+    const Solver2d& solver = call_.solver;
+    for (int k = 0; k < solver.iterations && launches_.status().ok(); ++k) {
+      if (k > 0) begin_iteration(k);
+      launches_.add(passes_.forward(Lines2d::rows, call_.row_lam, arrays_.row_input,
+                                    arrays_.column_input, partition(Lines2d::rows, k)));
+      over_tiles(&kernel_begin_columns<T>, arrays_);
+      launches_.add(passes_.forward(Lines2d::columns, call_.column_lam, arrays_.column_input,
+                                    arrays_.y, partition(Lines2d::columns, k)));
+      const bool is_last = k + 1 == solver.iterations;
+      const bool looks = solver.tol > 0 && ((k + 1) % kIterationsBetweenLooks == 0 || is_last);
+      if (looks || (is_last && call_.gap != nullptr)) find_gaps(k + 1);
+      if (looks && !is_last && has_all_stopped()) {
+        repeat_partitions(k);
+        break;
+      }
+    }
+    finish();
+    return launches_.status();
+  }
+
+ private:
+  static constexpr int kIterationsBetweenLooks = 4;
+
+  template <class... Parameters, class... Arguments>
+  void over_tiles(void (*kernel)(ImageTiles, Parameters...),
+                  const Arguments&... arguments) noexcept {
+    launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
+  }
+
+  void begin() noexcept {
+    const std::int64_t all = images_.count * tiles_.pixels;
+    const bool in_place = call_.y.data == call_.x.data;
+    const bool is_ready = call_.x.dtype == kDType<T> && is_packed(call_.x, images_);
+    arrays_ = {is_ready && !in_place ? static_cast<const T*>(call_.x.data) : memory_.x,
+               memory_.row_input, memory_.column_input, memory_.y, memory_.q};
+    const PackedElements elements = {all, images_.width};
+    if (arrays_.x == memory_.x) {
+      launches_.launch_over(&kernel_pack_images<T>, all, elements,
+                            place(call_.x, images_, Lines2d::rows), call_.x.data, call_.x.dtype,
+                            memory_.x);
+    }
+    const T* start = nullptr;
+    if (call_.start.given) {  // for a while in y's place
+      launches_.launch_over(&kernel_pack_images<T>, all, elements,
+                            place(call_.start, images_, Lines2d::rows), call_.start.data,
+                            call_.start.dtype, memory_.y);
+      start = memory_.y;
+    }
+    over_tiles(&kernel_begin_images<T>, arrays_, start, memory_.progress, call_.momentum,
+               call_.solver.iterations);
+    if (call_.solver.tol > 0 || call_.gap != nullptr) {
+      launches_.launch(&kernel_largest<T>, images_.count, arrays_.x, tiles_.pixels,
+                       memory_.largest);
+    }
+  }
+
+  void begin_iteration(int k) noexcept {
+    const int iterations = call_.solver.iterations;
+    if (call_.solver.method == Method2d::dykstra) {
+      over_tiles(&kernel_begin_rows<T>, arrays_, memory_.progress, call_.momentum, iterations, k);
+      return;
+    }
+    over_tiles(&kernel_momentum_terms<T>, arrays_, memory_.sums);
+    over_tiles(&kernel_accelerate_rows<T>, arrays_, memory_.sums, memory_.progress, call_.momentum,
+               iterations, k);
+  }
+
+  [[nodiscard]] std::uint32_t* partition(Lines2d lines, int k) const noexcept {
+    if (call_.partitions == nullptr) return nullptr;
+    const SavedPasses saved(images_);
+    const int kept = call_.solver.derivative == Derivative2d::of_solution ? 0 : k;
+    return call_.partitions +
+           (lines == Lines2d::rows ? saved.rows(0, kept) : saved.columns(0, kept));
+  }
+
+  void find_gaps(int done) noexcept {
+    launches_.add(
+        cudaMemsetAsync(memory_.still_running, 0, sizeof(std::int32_t), launches_.stream()));
+    const GapCall<T> gap = {images_,
+                            arrays_,
+                            place(call_.row_lam, images_, Lines2d::rows),
+                            place(call_.column_lam, images_, Lines2d::columns),
+                            memory_.largest,
+                            memory_.rows};
+    const std::int64_t rows = images_.count * images_.height;
+    launches_.launch(&kernel_gap<T>, (rows * kLanes + kImageThreads - 1) / kImageThreads, gap);
+    launches_.launch(&kernel_stop_images, images_.count, memory_.rows, images_.height,
+                     call_.solver.tol, done, memory_.progress, call_.gap, memory_.still_running);
+  }
+
+  /// Waits for the device, but not while a graph is captured, which runs all iterations.
+  [[nodiscard]] bool has_all_stopped() noexcept {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    launches_.add(cudaStreamIsCapturing(launches_.stream(), &capture));
+    if (capture != cudaStreamCaptureStatusNone || !launches_.status().ok()) return false;
+    std::int32_t still_running = 0;
+    launches_.add(cudaMemcpyAsync(&still_running, memory_.still_running, sizeof(still_running),
+                                  cudaMemcpyDeviceToHost, launches_.stream()));
+    launches_.add(cudaStreamSynchronize(launches_.stream()));
+    return still_running == 0 && launches_.status().ok();
+  }
+
+  /// An image that has stopped would do its last iteration again and again.
+  void repeat_partitions(int last) noexcept {
+    if (call_.partitions == nullptr || call_.solver.derivative == Derivative2d::of_solution) return;
+    const auto words = static_cast<std::size_t>(SavedPasses(images_).words());
+    for (int k = last + 1; k < call_.solver.iterations; ++k) {
+      launches_.add(cudaMemcpyAsync(partition(Lines2d::rows, k), partition(Lines2d::rows, last),
+                                    words * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice,
+                                    launches_.stream()));
+    }
+  }
+
+  void finish() noexcept {
+    const PlacedLam row_lam = place(call_.row_lam, images_, Lines2d::rows);
+    const PlacedLam column_lam = place(call_.column_lam, images_, Lines2d::columns);
+    launches_.launch(&kernel_find_lams, images_.count, images_, row_lam, column_lam,
+                     memory_.has_lam);
+    const std::int64_t all = images_.count * tiles_.pixels;
+    FinishCall<T> finish = {};
+    finish.elements = {all, images_.width};
+    finish.pixels = tiles_.pixels;
+    finish.arrays = arrays_;
+    finish.sharp = call_.mode == Mode::sharp;
+    finish.has_lam = memory_.has_lam;
+    finish.x = place(call_.x, images_, Lines2d::rows);
+    finish.x_data = call_.x.data;
+    finish.dtype = call_.x.dtype;
+    finish.y = place(call_.y, images_, Lines2d::rows);
+    finish.y_data = call_.y.data;
+    if (call_.dual.given) {
+      finish.dual = place(call_.dual, images_, Lines2d::rows);
+      finish.dual_data = call_.dual.data;
+      finish.dual_dtype = call_.dual.dtype;
+    }
+    with_device_storage(call_.x.dtype, [&](auto storage) {
+      launches_.launch_over(&kernel_finish_images<decltype(storage), T>, all, finish);
+    });
+    if (call_.iterations == nullptr) return;
+    launches_.launch(&kernel_tell_iterations<T>,
+                     (images_.count + kImageThreads - 1) / kImageThreads, memory_.y, tiles_.pixels,
+                     images_.count, memory_.progress, call_.iterations);
+  }
+
+  const Forward2d& call_;
+  const Images& images_;
+  const ForwardArrays<T> memory_;
+  const ImageTiles tiles_;
+  const Passes<T> passes_;
+  Launches launches_;
+  ImageArrays<T> arrays_ = {};
+};
+
+template <class T>
+class BackwardPasses {
+ public:
+  BackwardPasses(const Backward2d& call, const BackwardArrays<T>& memory,
+                 const Context& context) noexcept
+      : call_(call),
+        images_(call.solved.images),
+        memory_(memory),
+        arrays_(memory.gradients),
+        tiles_(pixels_of(images_)),
+        passes_(images_, memory.passes, context),
+        launches_(context) {}
+
+  Status run() noexcept {
+    const SolvedImages& solved = call_.solved;
+    const std::int64_t all = images_.count * tiles_.pixels;
+    const PackedElements elements = {all, images_.width};
+    launches_.launch_over(&kernel_pack_images<T>, all, elements,
+                          place(call_.grad_y, images_, Lines2d::rows), call_.grad_y.data,
+                          call_.grad_y.dtype, arrays_.grad_y);
+    over_tiles(&kernel_begin_gradients<T>, arrays_, solved.mode == Mode::sharp);
+    clear(call_.grad_row_lam, memory_.row_lam);
+    clear(call_.grad_column_lam, memory_.column_lam);
+    const SavedPasses saved(images_);
+    for (int k = solved.iterations - 1; k >= 0; --k) {
+      over_tiles(&kernel_gradient_of_columns<T>, arrays_, solved.momentum, solved.done,
+                 solved.iterations, k);
+      pass(Lines2d::columns, solved.partitions + saved.columns(0, k), call_.grad_column_lam,
+           memory_.column_lam);
+      over_tiles(&kernel_gradient_of_rows<T>, arrays_);
+      pass(Lines2d::rows, solved.partitions + saved.rows(0, k), call_.grad_row_lam,
+           memory_.row_lam);
+      over_tiles(&kernel_gradient_before<T>, arrays_);
+      std::swap(arrays_.q_next, arrays_.q_after);
+    }
+    store(call_.grad_x, arrays_.grad_x);
+    store(call_.grad_row_lam, memory_.row_lam);
+    store(call_.grad_column_lam, memory_.column_lam);
+    return launches_.status();
+  }
+
+ private:
+  template <class... Parameters, class... Arguments>
+  void over_tiles(void (*kernel)(ImageTiles, Parameters...),
+                  const Arguments&... arguments) noexcept {
+    launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
+  }
+
+  void clear(const ImageArray& array, double* sums) noexcept {
+    if (!array.given) return;
+    const auto count = static_cast<std::size_t>(elements_of(array, images_).count);
+    if (count == 0) return;
+    launches_.add(cudaMemsetAsync(sums, 0, count * sizeof(double), launches_.stream()));
+  }
+
+  void pass(Lines2d lines, const std::uint32_t* partition, const ImageArray& grad_lam,
+            double* sums) noexcept {
+    ImageArray terms;
+    const std::int64_t count = grad_lam.given ? elements_of(grad_lam, images_).count : 0;
+    if (count > 0) {
+      terms = packed_images<void>(memory_.pass_lam, kDType<T>, images_, grad_lam.height,
+                                  grad_lam.width);
+    }
+    launches_.add(passes_.backward(lines, partition, arrays_.incoming, arrays_.mean, terms));
+    if (count > 0) {
+      launches_.launch_over(&kernel_add_grad_lam<T>, count, count, memory_.pass_lam, sums);
+    }
+  }
+
+  template <class Value>
+  void store(const ImageArray& array, const Value* values) noexcept {
+    if (!array.given) return;
+    const PackedElements elements = elements_of(array, images_);
+    if (elements.count == 0) return;
+    // Rows of the array itself, which may have fewer than the images.
+    Images shape = images_;
+    shape.height = array.height;
+    shape.width = array.width;
+    launches_.launch_over(&kernel_unpack_images<Value>, elements.count, elements,
+                          place(array, shape, Lines2d::rows), array.data, array.dtype, values);
+  }
+
+  const Backward2d& call_;
+  const Images& images_;
+  const BackwardArrays<T> memory_;
+  GradientArrays<T> arrays_;
+  const ImageTiles tiles_;
+  const Passes<T> passes_;
+  Launches launches_;
+};
+
+template <class T>
+Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
+  const SolvedImages& solved = call.solved;
+  const Images& images = solved.images;
+  Scratch scratch(static_cast<std::byte*>(context.workspace));
+  const ForwardArrays<T> memory(scratch, images);
+  const ImageTiles tiles(pixels_of(images));
+  const std::int64_t all = images.count * tiles.pixels;
+  const Passes<T> passes(images, memory.passes, context);
+  Launches launches(context);
+  const ImageArrays<T> arrays = {memory.x, memory.row_input, memory.column_input, memory.y,
+                                 memory.q};
+  const PackedElements elements = {all, images.width};
+  if (call.tangent_x.given) {
+    launches.launch_over(&kernel_pack_images<T>, all, elements,
+                         place(call.tangent_x, images, Lines2d::rows), call.tangent_x.data,
+                         call.tangent_x.dtype, memory.x);
+  } else {
+    launches.add(
+        cudaMemsetAsync(memory.x, 0, static_cast<std::size_t>(all) * sizeof(T), launches.stream()));
+  }
+  const SavedPasses saved(images);
+  const std::int64_t blocks = images.count * tiles.tiles;
+  for (int k = 0; k < solved.iterations; ++k) {
+    launches.launch(&kernel_begin_tangents<T>, blocks, tiles, arrays, solved.momentum, solved.done,
+                    solved.iterations, k);
+    launches.add(passes.jvp(Lines2d::rows, solved.partitions + saved.rows(0, k), arrays.row_input,
+                            call.tangent_row_lam, arrays.column_input));
+    launches.launch(&kernel_begin_columns<T>, blocks, tiles, arrays);
+    launches.add(passes.jvp(Lines2d::columns, solved.partitions + saved.columns(0, k),
+                            arrays.column_input, call.tangent_column_lam, arrays.y));
+  }
+  if (solved.mode == Mode::sharp) {
+    launches.launch(&kernel_mirror_tangents<T>, blocks, tiles, arrays);
+  }
+  launches.launch_over(&kernel_unpack_images<T>, all, elements,
+                       place(call.tangent_y, images, Lines2d::rows), call.tangent_y.data,
+                       call.tangent_y.dtype, static_cast<const T*>(memory.y));
+  return launches.status();
+}
+
+template <class T>
+std::size_t workspace_in(const Images& images) noexcept {
+  Scratch forward(nullptr);
+  ForwardArrays<T>(forward, images);
+  Scratch backward(nullptr);
+  BackwardArrays<T>(backward, images);
+  return std::max(forward.used(), backward.used());
+}
+
+}  // namespace
+
+std::size_t image_passes_workspace(const Images& images, DType dtype) noexcept {
+  return dtype == DType::float64 ? workspace_in<double>(images) : workspace_in<float>(images);
+}
+
+namespace {
+
+template <class T>
+Status forward_in(const Forward2d& call, const Context& context) noexcept {
+  Scratch scratch(static_cast<std::byte*>(context.workspace));
+  return ForwardPasses<T>(call, ForwardArrays<T>(scratch, call.images), context).run();
+}
+
+template <class T>
+Status backward_in(const Backward2d& call, const Context& context) noexcept {
+  Scratch scratch(static_cast<std::byte*>(context.workspace));
+  return BackwardPasses<T>(call, BackwardArrays<T>(scratch, call.solved.images), context).run();
+}
+
+Status check_memory(const Images& images, DType dtype, const Context& context) noexcept {
+  return check_workspace(image_passes_workspace(images, dtype), context);
+}
+
+}  // namespace
+
+Status image_passes_forward(const Forward2d& call, const Context& context) noexcept {
+  const Status status = check_memory(call.images, call.x.dtype, context);
+  if (!status.ok()) return status;
+  return call.x.dtype == DType::float64 ? forward_in<double>(call, context)
+                                        : forward_in<float>(call, context);
+}
+
+Status image_passes_backward(const Backward2d& call, const Context& context) noexcept {
+  const DType dtype = call.grad_y.dtype;
+  const Status status = check_memory(call.solved.images, dtype, context);
+  if (!status.ok()) return status;
+  return dtype == DType::float64 ? backward_in<double>(call, context)
+                                 : backward_in<float>(call, context);
+}
+
+Status image_passes_jvp(const Jvp2d& call, const Context& context) noexcept {
+  const DType dtype = call.tangent_y.dtype;
+  const Status status = check_memory(call.solved.images, dtype, context);
+  if (!status.ok()) return status;
+  return dtype == DType::float64 ? jvp_in<double>(call, context) : jvp_in<float>(call, context);
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,18 @@
+// Images by launches over all rows and all columns of a batch in turn: any size, any lams, any
+// type. Nothing waits for the device, unless images may stop early.
+#pragma once
+
+#include <cstddef>
+
+#include "backend.h"
+
+namespace tautline::detail {
+
+/// Scratch bytes for any of the calls below, of images of this type.
+std::size_t image_passes_workspace(const Images& images, DType dtype) noexcept;
+
+Status image_passes_forward(const Forward2d& call, const Context& context) noexcept;
+Status image_passes_backward(const Backward2d& call, const Context& context) noexcept;
+Status image_passes_jvp(const Jvp2d& call, const Context& context) noexcept;
+
+}  // namespace tautline::detail
