@@ -112,7 +112,7 @@ TAUTLINE_API Status prox_tv2d(const Problem2d& problem, const Solver2d& solver,
 /// stopped early has fewer iterations than others.
 struct Solved2d {
   std::span<const std::uint32_t> partitions;
-  std::span<const double> momentum = {};    // of_iterations only, like the next two
+  std::span<const double> momentum = {};    // not given: none, as in Dykstra's
   std::span<const std::int32_t> done = {};  // Results2d::iterations; not given: all
   int iterations = 4;                       // those of the call: what was saved for
   Derivative2d derivative = Derivative2d::of_iterations;

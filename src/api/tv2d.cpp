@@ -157,7 +157,7 @@ detail::SolvedImages lay_out(ImageArguments& arguments, const Solved2d& solved) 
       "must have saved_words2d elements");
   if (of_solution) return result;
   result.momentum =
-      arguments.required("solved.momentum", solved.momentum, images.count * solved.iterations,
+      arguments.optional("solved.momentum", solved.momentum, images.count * solved.iterations,
                          "must have one element an image and iteration");
   result.done = arguments.optional("solved.done", solved.done, images.count,
                                    "must have one element an image");

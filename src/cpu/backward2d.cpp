@@ -87,10 +87,14 @@ class ImageGradient {
   }
 
  private:
+  [[nodiscard]] double momentum_of(std::int64_t image, int k, int done) const noexcept {
+    if (call_.solved.momentum == nullptr || k >= done) return 0;
+    return call_.solved.momentum[image * call_.solved.iterations + k];
+  }
+
   void iterate_back(std::int64_t image, int k, bool is_last, int done) noexcept {
-    const double* momentum = call_.solved.momentum + image * call_.solved.iterations;
-    const auto next = static_cast<T>(k + 1 < done ? momentum[k + 1] : 0);
-    const auto after = static_cast<T>(k + 2 < done ? momentum[k + 2] : 0);
+    const auto next = static_cast<T>(momentum_of(image, k + 1, done));
+    const auto after = static_cast<T>(momentum_of(image, k + 2, done));
     // q_after becomes gQ: what it was is not needed again.
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
       s_.q_after[i] = (1 + next) * s_.q_next[i] - after * s_.q_after[i];

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "backend.h"
+#include "cuda/dispatch/image_components.h"
 #include "cuda/dispatch/image_passes.h"
 #include "cuda/dispatch/rows.h"
+#include "cuda/dispatch/small_images.h"
 #include "cuda/dispatch/unweighted.h"
 #include "step/row/row_values.h"
 
@@ -67,7 +69,8 @@ bool is_empty(const Images& images) noexcept {
 
 std::size_t workspace2d(const Images& images, DType dtype, bool /*by_edge*/,
                         const Context& /*context*/) noexcept {
-  return is_empty(images) ? 0 : image_passes_workspace(images, dtype);
+  if (is_empty(images)) return 0;
+  return std::max(image_passes_workspace(images, dtype), image_components_workspace(images));
 }
 
 Status forward2d(const Forward2d& call, const Context& context) noexcept {
@@ -78,15 +81,24 @@ Status forward2d(const Forward2d& call, const Context& context) noexcept {
     status.argument = name;
     return status;
   }
-  return is_empty(call.images) ? Status{} : image_passes_forward(call, context);
+  if (is_empty(call.images)) return {};
+  return is_for_a_block(call) ? small_images_forward(call, context)
+                              : image_passes_forward(call, context);
 }
 
 Status backward2d(const Backward2d& call, const Context& context) noexcept {
-  return is_empty(call.solved.images) ? Status{} : image_passes_backward(call, context);
+  if (is_empty(call.solved.images)) return {};
+  if (call.solved.derivative == Derivative2d::of_solution) {
+    return image_components_backward(call, context);
+  }
+  return is_for_a_block(call) ? small_images_backward(call, context)
+                              : image_passes_backward(call, context);
 }
 
 Status jvp2d(const Jvp2d& call, const Context& context) noexcept {
-  return is_empty(call.solved.images) ? Status{} : image_passes_jvp(call, context);
+  if (is_empty(call.solved.images)) return {};
+  return call.solved.derivative == Derivative2d::of_solution ? image_components_jvp(call, context)
+                                                             : image_passes_jvp(call, context);
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 // 2D: the iterations against their oracle, the gap, batches and layouts.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "reference/tv2d_iterations.h"
 #include "support/rows.h"
+#include "tautline/error.h"
 #include "tautline/tautline.h"
 
 namespace tautline::testing {
@@ -23,6 +27,11 @@ reference::Problem2d random_image(Random& random, std::int32_t height, std::int3
     problem.column_lam.push_back(lam * part(random));
   }
   return problem;
+}
+
+::testing::AssertionResult succeeds(const Status& status) {
+  if (status.ok()) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << message(status);
 }
 
 TEST(Images, HaveTheIteratesOfTheOracle) {
@@ -45,10 +54,169 @@ TEST(Images, HaveTheIteratesOfTheOracle) {
                       {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
                        .iterations = iterations},
                       {.y = view(y.data(), {height, width}), .gap = gap});
-        ASSERT_TRUE(status.ok()) << status.argument;
+        ASSERT_TRUE(succeeds(status));
         for (std::size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], expected.y[i], 1e-10);
         const double expected_gap = reference::duality_gap(image, expected);
         EXPECT_NEAR(gap[0], expected_gap, 1e-9 * (1 + expected_gap));
+      }
+    }
+  }
+}
+
+/// A lam for each line: what devices hold small images for.
+struct LineLams {
+  LineLams(Random& random, std::int32_t height, std::int32_t width, float lam) {
+    std::uniform_real_distribution<float> part(0.5F, 1.5F);
+    for (std::int32_t r = 0; r < height; ++r) rows.push_back(lam * part(random));
+    for (std::int32_t c = 0; c < width; ++c) columns.push_back(lam * part(random));
+  }
+  /// The same for each edge.
+  void write_to(reference::Problem2d& image) const {
+    image.row_lam.clear();
+    image.column_lam.clear();
+    for (const float lam : rows) image.row_lam.insert(image.row_lam.end(), image.width - 1, lam);
+    for (std::int32_t r = 0; r + 1 < image.height; ++r) {
+      image.column_lam.insert(image.column_lam.end(), columns.begin(), columns.end());
+    }
+  }
+
+  std::vector<float> rows;
+  std::vector<float> columns;
+};
+
+constexpr std::pair<int, int> kSizes[] = {{7, 12},  {12, 7},  {1, 9},   {9, 1},   {1, 1},
+                                          {32, 32}, {31, 20}, {33, 32}, {37, 53}, {64, 64},
+                                          {64, 9},  {65, 40}, {130, 70}};
+
+TEST(Images, HaveTheIteratesOfTheOracleInFloat32) {
+  Random random(base_seed());
+  for (const auto& [height, width] : kSizes) {
+    reference::Problem2d image = random_image(random, height, width, 1);
+    for (double& value : image.x) value = static_cast<float>(value);
+    const LineLams lams(random, height, width, 0.6F);
+    lams.write_to(image);
+    const std::vector<float> x(image.x.begin(), image.x.end());
+    for (const bool accelerated : {false, true}) {
+      for (const int iterations : {1, 4, 7}) {
+        const reference::Iterate2d expected = reference::iterate(
+            image, accelerated ? reference::Method2d::accelerated : reference::Method2d::dykstra,
+            iterations);
+        std::vector<float> y(x.size());
+        const Problem2d problem = {.x = view(x.data(), {height, width}),
+                                   .row_lam = view(lams.rows.data(), {height, 1}),
+                                   .column_lam = view(lams.columns.data(), {1, width})};
+        const Status status =
+            prox_tv2d(problem,
+                      {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
+                       .iterations = iterations},
+                      {.y = view(y.data(), {height, width})});
+        ASSERT_TRUE(succeeds(status));
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          ASSERT_NEAR(y[i], expected.y[i], 2e-5)
+              << height << " x " << width << ", " << iterations << " iterations, pixel " << i;
+        }
+      }
+    }
+  }
+}
+
+/// One call's partitions lead to the same gradients in float32 and in float64.
+TEST(Images, HaveTheGradientOfFloat64InFloat32) {
+  Random random(base_seed());
+  constexpr int kIterations = 5;
+  for (const auto& [height, width] : kSizes) {
+    const reference::Problem2d image = random_image(random, height, width, 1);
+    const LineLams lams(random, height, width, 0.5F);
+    const std::vector<float> x(image.x.begin(), image.x.end());
+    const reference::Problem2d weights = random_image(random, height, width, 1);
+    const std::vector<float> g(weights.x.begin(), weights.x.end());
+    const std::vector<double> wide_g(g.begin(), g.end());
+    for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
+      for (const Mode mode : {Mode::smooth, Mode::sharp}) {
+        const Problem2d problem = {.x = view(x.data(), {height, width}),
+                                   .row_lam = view(lams.rows.data(), {height, 1}),
+                                   .column_lam = view(lams.columns.data(), {1, width}),
+                                   .mode = mode};
+        std::vector<float> y(x.size());
+        std::vector<double> momentum(kIterations);
+        std::vector<std::uint32_t> partitions(
+            static_cast<std::size_t>(saved_words2d(problem.x, kIterations)));
+        ASSERT_TRUE(succeeds(prox_tv2d(problem, {.method = method, .iterations = kIterations},
+                                       {.y = view(y.data(), {height, width}),
+                                        .partitions = partitions,
+                                        .momentum = momentum})));
+        Solved2d solved = {.partitions = partitions, .iterations = kIterations, .mode = mode};
+        if (method == Method2d::accelerated) solved.momentum = momentum;
+        std::vector<float> grad_x(x.size()), grad_rows(lams.rows.size()),
+            grad_columns(lams.columns.size());
+        ASSERT_TRUE(
+            succeeds(prox_tv2d_backward(solved, view(g.data(), {height, width}),
+                                        {.x = view(grad_x.data(), {height, width}),
+                                         .row_lam = view(grad_rows.data(), {height, 1}),
+                                         .column_lam = view(grad_columns.data(), {1, width})})));
+        std::vector<double> wide_x(x.size()), wide_rows(lams.rows.size()),
+            wide_columns(lams.columns.size());
+        ASSERT_TRUE(
+            succeeds(prox_tv2d_backward(solved, view(wide_g.data(), {height, width}),
+                                        {.x = view(wide_x.data(), {height, width}),
+                                         .row_lam = view(wide_rows.data(), {height, 1}),
+                                         .column_lam = view(wide_columns.data(), {1, width})})));
+        const auto expect_near = [&](const std::vector<float>& found,
+                                     const std::vector<double>& expected, const char* of) {
+          for (std::size_t i = 0; i < found.size(); ++i) {
+            ASSERT_NEAR(found[i], expected[i], 2e-5 * (1 + std::abs(expected[i])))
+                << of << " " << i << " of " << height << " x " << width;
+          }
+        };
+        expect_near(grad_x, wide_x, "x");
+        expect_near(grad_rows, wide_rows, "row_lam");
+        expect_near(grad_columns, wide_columns, "column_lam");
+      }
+    }
+  }
+}
+
+TEST(Images, OfABatchAreOnTheirOwn) {
+  Random random(base_seed());
+  for (const auto& [height, width] : {std::pair{12, 20}, {40, 50}, {70, 90}}) {
+    constexpr int kCount = 4;
+    const auto pixels = static_cast<std::size_t>(height * width);
+    std::vector<float> x;
+    for (int i = 0; i < kCount; ++i) {
+      const reference::Problem2d image = random_image(random, height, width, 1);
+      x.insert(x.end(), image.x.begin(), image.x.end());
+    }
+    constexpr std::size_t kOdd = 1;     // has an infinite sample
+    constexpr std::size_t kCopied = 2;  // has no lam
+    x[kOdd * pixels + 5] = std::numeric_limits<float>::infinity();
+    x[kCopied * pixels + 3] = -0.0F;
+    x[kCopied * pixels + 7] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> lams = {0.5F, 0.5F, 0, 2};
+    std::vector<float> y(x.size());
+    for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
+      const Problem2d problem = {.x = view(std::as_const(x).data(), {kCount, height, width}),
+                                 .row_lam = view(lams.data(), {kCount, 1, 1}),
+                                 .column_lam = view(lams.data(), {kCount, 1, 1})};
+      std::vector<std::int32_t> iterations(kCount);
+      ASSERT_TRUE(
+          prox_tv2d(problem, {.method = method},
+                    {.y = view(y.data(), {kCount, height, width}), .iterations = iterations})
+              .ok());
+      EXPECT_EQ(iterations[0], 4);
+      EXPECT_EQ(iterations[kOdd], 0);
+      for (std::size_t i = 0; i < pixels; ++i) {
+        EXPECT_TRUE(std::isnan(y[kOdd * pixels + i]));
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(y[kCopied * pixels + i]),
+                  std::bit_cast<std::uint32_t>(x[kCopied * pixels + i]));
+      }
+      for (const std::size_t image : {std::size_t{0}, std::size_t{3}}) {
+        std::vector<float> alone(pixels);
+        const Problem2d one = {.x = view(std::as_const(x).data() + image * pixels, {height, width}),
+                               .row_lam = lams[image],
+                               .column_lam = lams[image]};
+        ASSERT_TRUE(
+            prox_tv2d(one, {.method = method}, {.y = view(alone.data(), {height, width})}).ok());
+        for (std::size_t i = 0; i < pixels; ++i) EXPECT_EQ(alone[i], y[image * pixels + i]);
       }
     }
   }
@@ -82,11 +250,10 @@ TEST(Images, HaveTheGradientOfTheirIterations) {
       };
       std::vector<std::uint32_t> partitions(
           static_cast<std::size_t>(saved_words2d(problem().x, kIterations)));
-      ASSERT_TRUE(prox_tv2d(problem(), solver,
-                            {.y = view(y.data(), {kHeight, kWidth}),
-                             .partitions = partitions,
-                             .momentum = momentum})
-                      .ok());
+      ASSERT_TRUE(succeeds(prox_tv2d(problem(), solver,
+                                     {.y = view(y.data(), {kHeight, kWidth}),
+                                      .partitions = partitions,
+                                      .momentum = momentum})));
       reference::Problem2d found = {kHeight, kWidth, std::vector<double>(image.x.size()),
                                     std::vector<double>(image.row_lam.size()),
                                     std::vector<double>(image.column_lam.size())};
@@ -96,7 +263,7 @@ TEST(Images, HaveTheGradientOfTheirIterations) {
           {.x = view(found.x.data(), {kHeight, kWidth}),
            .row_lam = view(found.row_lam.data(), {kHeight, kWidth - 1}),
            .column_lam = view(found.column_lam.data(), {kHeight - 1, kWidth})});
-      ASSERT_TRUE(status.ok()) << status.argument;
+      ASSERT_TRUE(succeeds(status));
       const auto expect_differences = [&](std::vector<double>& values,
                                           const std::vector<double>& gradient, const char* of) {
         constexpr double kStep = 1e-6;
@@ -154,7 +321,7 @@ TEST(Images, HaveTheGradientOfTheSolution) {
         {.x = view(grad_x.data(), {kHeight, kWidth}),
          .row_lam = view(grad_rows.data(), {kHeight, 1}),
          .column_lam = view(grad_edges.data(), {kHeight - 1, kWidth})});
-    ASSERT_TRUE(status.ok()) << status.argument;
+    ASSERT_TRUE(succeeds(status));
     constexpr double kStep = 1e-5;
     for (std::size_t i = 0; i < g.size(); ++i) {
       const double value = image.x[i];

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "cuda/dispatch/device.h"
-#include "cuda/dispatch/image_lines.h"
-#include "cuda/dispatch/launch.h"
+#include "cuda/dispatch/image_launches.cuh"
 #include "cuda/dispatch/rows.h"
 #include "cuda/dispatch/unweighted.h"
 #include "cuda/dispatch/workspace.h"
@@ -18,10 +17,6 @@ namespace {
 
 template <class T>
 constexpr DType kDType = sizeof(T) == sizeof(float) ? DType::float32 : DType::float64;
-
-std::int64_t pixels_of(const Images& images) noexcept {
-  return std::int64_t{images.height} * images.width;
-}
 
 std::size_t passes_workspace(const Images& images) noexcept {
   return std::max(unweighted_workspace(lines_of(images, Lines2d::rows)),
@@ -83,67 +78,10 @@ struct BackwardArrays {
   std::byte* passes;
 };
 
-/// Launches over a batch, the first error of which stays.
-class Launches {
- public:
-  explicit Launches(const Context& context) noexcept : stream_(stream_of(context)) {}
-
-  [[nodiscard]] const Status& status() const noexcept { return status_; }
-  [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
-
-  /// So many blocks of kImageThreads.
-  template <class... Parameters, class... Arguments>
-  void launch(void (*kernel)(Parameters...), std::int64_t blocks,
-              const Arguments&... arguments) noexcept {
-    if (!status_.ok()) return;
-    if (blocks > std::numeric_limits<std::int32_t>::max()) {
-      add(device_status(cudaErrorInvalidConfiguration));
-      return;
-    }
-    kernel<<<static_cast<unsigned>(blocks), kImageThreads, 0, stream_>>>(arguments...);
-    add(launch_status());
-  }
-  /// One thread an element, or a thread for several.
-  template <class... Parameters, class... Arguments>
-  void launch_over(void (*kernel)(Parameters...), std::int64_t elements,
-                   const Arguments&... arguments) noexcept {
-    constexpr std::int64_t kMostBlocks = 1 << 20;
-    launch(kernel, std::min((elements + kImageThreads - 1) / kImageThreads, kMostBlocks),
-           arguments...);
-  }
-  void add(const Status& status) noexcept {
-    if (status_.ok()) status_ = status;
-  }
-  void add(cudaError_t error) noexcept { add(device_status(error)); }
-
- private:
-  cudaStream_t stream_;
-  Status status_;
-};
-
-PlacedImages place(const ConstImageArray& array, const Images& images, Lines2d lines) noexcept {
-  return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
-}
-PlacedImages place(const ImageArray& array, const Images& images, Lines2d lines) noexcept {
-  return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
-}
-
-PlacedLam place(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
-  if (!lam.array.given) return {lam.number, nullptr, DType::float32, {}};
-  const PlacedImages placed = place(lam.array, images, lines);
-  if (placed.size == 0) return {0, nullptr, DType::float32, {}};  // no edge
-  return {0, lam.array.data, lam.array.dtype, placed};
-}
-
 RowLam lam_of_lines(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
   RowLam result = {lam.number, {}};
   if (lam.array.given) result.array = by_lines(lam.array, images.batch_dims, lines);
   return result;
-}
-
-/// As rows of an array of other size than the images, lams.
-PackedElements elements_of(const ImageArray& array, const Images& images) noexcept {
-  return {images.count * array.height * array.width, std::max(array.width, 1)};
 }
 
 /// What the passes of one call share.
@@ -245,22 +183,16 @@ class ForwardPasses {
   }
 
   void begin() noexcept {
-    const std::int64_t all = images_.count * tiles_.pixels;
     const bool in_place = call_.y.data == call_.x.data;
     const bool is_ready = call_.x.dtype == kDType<T> && is_packed(call_.x, images_);
     arrays_ = {is_ready && !in_place ? static_cast<const T*>(call_.x.data) : memory_.x,
                memory_.row_input, memory_.column_input, memory_.y, memory_.q};
-    const PackedElements elements = {all, images_.width};
     if (arrays_.x == memory_.x) {
-      launches_.launch_over(&kernel_pack_images<T>, all, elements,
-                            place(call_.x, images_, Lines2d::rows), call_.x.data, call_.x.dtype,
-                            memory_.x);
+      launches_.pack(call_.x, images_, memory_.x);
     }
     const T* start = nullptr;
     if (call_.start.given) {  // for a while in y's place
-      launches_.launch_over(&kernel_pack_images<T>, all, elements,
-                            place(call_.start, images_, Lines2d::rows), call_.start.data,
-                            call_.start.dtype, memory_.y);
+      launches_.pack(call_.start, images_, memory_.y);
       start = memory_.y;
     }
     over_tiles(&kernel_begin_images<T>, arrays_, start, memory_.progress, call_.momentum,
@@ -383,11 +315,7 @@ class BackwardPasses {
 
   Status run() noexcept {
     const SolvedImages& solved = call_.solved;
-    const std::int64_t all = images_.count * tiles_.pixels;
-    const PackedElements elements = {all, images_.width};
-    launches_.launch_over(&kernel_pack_images<T>, all, elements,
-                          place(call_.grad_y, images_, Lines2d::rows), call_.grad_y.data,
-                          call_.grad_y.dtype, arrays_.grad_y);
+    launches_.pack(call_.grad_y, images_, arrays_.grad_y);
     over_tiles(&kernel_begin_gradients<T>, arrays_, solved.mode == Mode::sharp);
     clear(call_.grad_row_lam, memory_.row_lam);
     clear(call_.grad_column_lam, memory_.column_lam);
@@ -403,9 +331,9 @@ class BackwardPasses {
       over_tiles(&kernel_gradient_before<T>, arrays_);
       std::swap(arrays_.q_next, arrays_.q_after);
     }
-    store(call_.grad_x, arrays_.grad_x);
-    store(call_.grad_row_lam, memory_.row_lam);
-    store(call_.grad_column_lam, memory_.column_lam);
+    launches_.unpack(call_.grad_x, images_, arrays_.grad_x);
+    launches_.unpack(call_.grad_row_lam, images_, memory_.row_lam);
+    launches_.unpack(call_.grad_column_lam, images_, memory_.column_lam);
     return launches_.status();
   }
 
@@ -437,19 +365,6 @@ class BackwardPasses {
     }
   }
 
-  template <class Value>
-  void store(const ImageArray& array, const Value* values) noexcept {
-    if (!array.given) return;
-    const PackedElements elements = elements_of(array, images_);
-    if (elements.count == 0) return;
-    // Rows of the array itself, which may have fewer than the images.
-    Images shape = images_;
-    shape.height = array.height;
-    shape.width = array.width;
-    launches_.launch_over(&kernel_unpack_images<Value>, elements.count, elements,
-                          place(array, shape, Lines2d::rows), array.data, array.dtype, values);
-  }
-
   const Backward2d& call_;
   const Images& images_;
   const BackwardArrays<T> memory_;
@@ -471,11 +386,8 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
   Launches launches(context);
   const ImageArrays<T> arrays = {memory.x, memory.row_input, memory.column_input, memory.y,
                                  memory.q};
-  const PackedElements elements = {all, images.width};
   if (call.tangent_x.given) {
-    launches.launch_over(&kernel_pack_images<T>, all, elements,
-                         place(call.tangent_x, images, Lines2d::rows), call.tangent_x.data,
-                         call.tangent_x.dtype, memory.x);
+    launches.pack(call.tangent_x, images, memory.x);
   } else {
     launches.add(
         cudaMemsetAsync(memory.x, 0, static_cast<std::size_t>(all) * sizeof(T), launches.stream()));
@@ -494,9 +406,7 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
   if (solved.mode == Mode::sharp) {
     launches.launch(&kernel_mirror_tangents<T>, blocks, tiles, arrays);
   }
-  launches.launch_over(&kernel_unpack_images<T>, all, elements,
-                       place(call.tangent_y, images, Lines2d::rows), call.tangent_y.data,
-                       call.tangent_y.dtype, static_cast<const T*>(memory.y));
+  launches.unpack(call.tangent_y, images, static_cast<const T*>(memory.y));
   return launches.status();
 }
 

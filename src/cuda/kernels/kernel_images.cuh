@@ -220,19 +220,24 @@ struct GapCall {
   GapAndObjective* rows;
 };
 
-/// Largest |x| of each image, one block an image.
+/// The larger of two; NaN where one is.
+[[nodiscard]] __device__ inline double larger(double a, double b) noexcept {
+  return b > a || b != b ? b : a;
+}
+
+/// Largest |x| of each image, one block an image; NaN where there is one.
 template <class T>
 __global__ void kernel_largest(const T* x, std::int64_t pixels, double* largest) {
   __shared__ double parts[kImageThreads];
   double own = 0;
   for (std::int64_t i = threadIdx.x; i < pixels; i += kImageThreads) {
-    own = fmax(own, fabs(static_cast<double>(x[blockIdx.x * pixels + i])));
+    own = larger(own, fabs(static_cast<double>(x[blockIdx.x * pixels + i])));
   }
   parts[threadIdx.x] = own;
   __syncthreads();
   for (int half = kImageThreads / 2; half > 0; half /= 2) {
     if (static_cast<int>(threadIdx.x) < half) {
-      parts[threadIdx.x] = fmax(parts[threadIdx.x], parts[threadIdx.x + half]);
+      parts[threadIdx.x] = larger(parts[threadIdx.x], parts[threadIdx.x + half]);
     }
     __syncthreads();
   }
@@ -424,10 +429,13 @@ template <class T>
 __global__ void kernel_gradient_of_columns(ImageTiles tiles, GradientArrays<T> arrays,
                                            const double* all_momentum, const std::int32_t* all_done,
                                            int iterations, int k) {
-  const double* momentum = all_momentum + tiles.image() * iterations;
   const int done = all_done == nullptr ? iterations : all_done[tiles.image()];
-  const auto next = static_cast<T>(k + 1 < done ? momentum[k + 1] : 0);
-  const auto after = static_cast<T>(k + 2 < done ? momentum[k + 2] : 0);
+  const auto momentum_of = [&](int iteration) {
+    if (all_momentum == nullptr || iteration >= done) return T(0);
+    return static_cast<T>(all_momentum[tiles.image() * iterations + iteration]);
+  };
+  const T next = momentum_of(k + 1);
+  const T after = momentum_of(k + 2);
   tiles.for_each_pixel([&](std::int64_t i) {
     const T q = (1 + next) * arrays.q_next[i] - after * arrays.q_after[i];
     arrays.q_after[i] = q;
@@ -468,7 +476,8 @@ __global__ void kernel_begin_tangents(ImageTiles tiles, ImageArrays<T> arrays,
                                       int iterations, int k) {
   const int done = all_done == nullptr ? iterations : all_done[tiles.image()];
   if (k >= done) return;
-  const auto b = static_cast<T>(k > 0 ? momentum[tiles.image() * iterations + k] : 0);
+  const bool has_momentum = momentum != nullptr && k > 0;
+  const auto b = static_cast<T>(has_momentum ? momentum[tiles.image() * iterations + k] : 0);
   tiles.for_each_pixel([&](std::int64_t i) {
     const T q = k > 0 ? arrays.column_input[i] - arrays.y[i] : T(0);
     const T before = k > 0 ? arrays.q[i] : T(0);

@@ -1,0 +1,101 @@
+// Launches over the images of a batch, and their arguments in the form that kernels take.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "cuda/dispatch/device.h"
+#include "cuda/dispatch/image_lines.h"
+#include "cuda/dispatch/launch.h"
+#include "cuda/kernels/kernel_images.cuh"
+
+namespace tautline::detail {
+
+inline std::int64_t pixels_of(const Images& images) noexcept {
+  return std::int64_t{images.height} * images.width;
+}
+
+inline PlacedImages place(const ConstImageArray& array, const Images& images,
+                          Lines2d lines) noexcept {
+  return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
+}
+inline PlacedImages place(const ImageArray& array, const Images& images, Lines2d lines) noexcept {
+  return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
+}
+
+inline PlacedLam place(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
+  if (!lam.array.given) return {lam.number, nullptr, DType::float32, {}};
+  const PlacedImages placed = place(lam.array, images, lines);
+  if (placed.size == 0) return {0, nullptr, DType::float32, {}};  // no edge
+  return {0, lam.array.data, lam.array.dtype, placed};
+}
+
+/// Where an array of other size than the images is, of lams, by its own rows.
+inline PlacedImages place_own(const ImageArray& array, const Images& images) noexcept {
+  Images shape = images;
+  shape.height = array.height;
+  shape.width = array.width;
+  return place(array, shape, Lines2d::rows);
+}
+
+template <class Data>
+PackedElements elements_of(const BasicImageArray<Data>& array, const Images& images) noexcept {
+  return {images.count * array.height * array.width, std::max(array.width, 1)};
+}
+
+/// Launches over a batch, the first error of which stays.
+class Launches {
+ public:
+  explicit Launches(const Context& context) noexcept : stream_(stream_of(context)) {}
+
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+  [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+
+  /// So many blocks of kImageThreads.
+  template <class... Parameters, class... Arguments>
+  void launch(void (*kernel)(Parameters...), std::int64_t blocks,
+              const Arguments&... arguments) noexcept {
+    if (!status_.ok()) return;
+    if (blocks > std::numeric_limits<std::int32_t>::max()) {
+      add(device_status(cudaErrorInvalidConfiguration));
+      return;
+    }
+    kernel<<<static_cast<unsigned>(blocks), kImageThreads, 0, stream_>>>(arguments...);
+    add(launch_status());
+  }
+  /// One thread an element, or a thread for several.
+  template <class... Parameters, class... Arguments>
+  void launch_over(void (*kernel)(Parameters...), std::int64_t elements,
+                   const Arguments&... arguments) noexcept {
+    constexpr std::int64_t kMostBlocks = 1 << 20;
+    launch(kernel, std::min((elements + kImageThreads - 1) / kImageThreads, kMostBlocks),
+           arguments...);
+  }
+  /// Values of an array that is packed to one that is not, and back. It may be of other size than
+  /// the images are, of lams.
+  template <class T>
+  void pack(const ConstImageArray& array, const Images& images, T* to) noexcept {
+    const PackedElements elements = elements_of(array, images);
+    launch_over(&kernel_pack_images<T>, elements.count, elements,
+                place(array, images, Lines2d::rows), array.data, array.dtype, to);
+  }
+  template <class T>
+  void unpack(const ImageArray& array, const Images& images, const T* from) noexcept {
+    if (!array.given) return;
+    const PackedElements elements = elements_of(array, images);
+    if (elements.count == 0) return;
+    launch_over(&kernel_unpack_images<T>, elements.count, elements, place_own(array, images),
+                array.data, array.dtype, from);
+  }
+  void add(const Status& status) noexcept {
+    if (status_.ok()) status_ = status;
+  }
+  void add(cudaError_t error) noexcept { add(device_status(error)); }
+
+ private:
+  cudaStream_t stream_;
+  Status status_;
+};
+
+}  // namespace tautline::detail

@@ -1,0 +1,30 @@
+// Images that a block holds, all iterations in one launch; see agent/agent_image.cuh for mapping,
+// traffic and shared memory.
+#pragma once
+
+#include "cuda/agent/agent_image.cuh"
+#include "cuda/agent/agent_image_gradient.cuh"
+
+namespace tautline::detail {
+
+/// Blocks on a multiprocessor that registers must suffice for.
+[[nodiscard]] constexpr int wanted_image_blocks(int side, bool accelerated) noexcept {
+  if (side == kLanes) return accelerated ? 12 : 20;
+  return accelerated ? 4 : 6;
+}
+
+template <class Storage, int kSide, bool kAccelerated>
+__global__ void __launch_bounds__(kSide, wanted_image_blocks(kSide, kAccelerated))
+    kernel_small_images(const __grid_constant__ SmallImages<Storage> call) {
+  extern __shared__ __align__(128) char shared[];
+  AgentImage<Storage, kSide, kAccelerated>(call, shared).solve(blockIdx.x);
+}
+
+template <class Storage, int kSide, bool kAccelerated>
+__global__ void __launch_bounds__(kSide, wanted_image_blocks(kSide, kAccelerated))
+    kernel_small_gradients(const __grid_constant__ SmallGradients<Storage> call) {
+  extern __shared__ __align__(128) char shared[];
+  AgentImageGradient<Storage, kSide, kAccelerated>(call, shared).solve(blockIdx.x);
+}
+
+}  // namespace tautline::detail
