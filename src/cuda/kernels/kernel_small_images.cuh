@@ -13,18 +13,18 @@ namespace tautline::detail {
   return accelerated ? 4 : 6;
 }
 
-template <class Storage, int kSide, bool kAccelerated>
+template <int kSide, bool kAccelerated>
 __global__ void __launch_bounds__(kSide, wanted_image_blocks(kSide, kAccelerated))
-    kernel_small_images(const __grid_constant__ SmallImages<Storage> call) {
+    kernel_small_images(const __grid_constant__ SmallImages call) {
   extern __shared__ __align__(128) char shared[];
-  AgentImage<Storage, kSide, kAccelerated>(call, shared).solve(blockIdx.x);
+  AgentImage<kSide, kAccelerated>(call, shared).solve(blockIdx.x);
 }
 
-template <class Storage, int kSide, bool kAccelerated>
+template <int kSide, bool kAccelerated>
 __global__ void __launch_bounds__(kSide, wanted_image_blocks(kSide, kAccelerated))
-    kernel_small_gradients(const __grid_constant__ SmallGradients<Storage> call) {
+    kernel_small_gradients(const __grid_constant__ SmallGradients call) {
   extern __shared__ __align__(128) char shared[];
-  AgentImageGradient<Storage, kSide, kAccelerated>(call, shared).solve(blockIdx.x);
+  AgentImageGradient<kSide, kAccelerated>(call, shared).solve(blockIdx.x);
 }
 
 }  // namespace tautline::detail
