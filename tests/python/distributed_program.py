@@ -1,9 +1,13 @@
 # What test_torch_distributed.py runs under torchrun, on each of two processes (gloo).
+import gc
 import sys
+import weakref
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before there is a group: its functions keep it as a default argument
 from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
 
 import tautline
 from tautline import TVLayer
@@ -137,6 +141,24 @@ def check_sharded_parameters():
     assert torch.equal(layer(x), expected(x))
 
 
+def end_group():
+    """Ends the group together with gloo's threads, while Python is still all there.
+
+    A thread of gloo lets go of a collective's tensors a moment after the collective is over. It
+    takes Python's lock for that and, where Python is about to end, aborts the process:
+    https://github.com/pytorch/pytorch/issues/190489. destroy_process_group waits for the threads,
+    but only where nobody else has the group.
+    """
+    dist.barrier()  # neither leaves while the other still talks to it
+    gc.collect()  # sharded modules are cycles
+    for mesh in gc.get_objects():
+        if type(mesh) is DeviceMesh:
+            mesh._pg_registry.clear()  # torch's caches keep the meshes
+    group = weakref.ref(dist.group.WORLD)
+    dist.destroy_process_group()
+    assert group() is None, "gloo's threads are still there"
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
@@ -147,5 +169,4 @@ if __name__ == "__main__":
         "sharded_parameters": check_sharded_parameters,
     }
     checks[sys.argv[1]]()
-    dist.barrier()  # neither leaves while the other still talks to it
-    dist.destroy_process_group()
+    end_group()
