@@ -22,17 +22,17 @@ int from_front(int dim, int ndim) {
 /// The arguments of a 2D call, seen by rows and by columns.
 class ImageArguments {
  public:
-  ImageArguments(const ConstView& x, int height_dim, int width_dim) noexcept
+  /// Starts with the array that gives the shape of the batch, x's.
+  ImageArguments(const char* name, const ConstView& x, int height_dim, int width_dim) noexcept
       : height_dim_(from_front(height_dim, x.ndim)),
         width_dim_(from_front(width_dim, x.ndim)),
-        rows_("x", x, width_dim_ < 0 ? 0 : width_dim_),
-        columns_("x", x, height_dim_ < 0 ? 0 : height_dim_) {
-    rows_.require(x.ndim >= 2, "x", "must have at least 2 dimensions", x.ndim);
+        rows_(name, x, width_dim_ < 0 ? 0 : width_dim_),
+        columns_(name, x, height_dim_ < 0 ? 0 : height_dim_) {
+    rows_.require(x.ndim >= 2, name, "must have at least 2 dimensions", x.ndim);
     rows_.require(height_dim_ >= 0, "height_dim", "must name a dimension of x", height_dim);
     rows_.require(width_dim_ >= 0, "width_dim", "must name a dimension of x", width_dim);
     rows_.require(height_dim_ != width_dim_, "width_dim", "must not be height_dim", width_dim);
-    const Status& status = columns_.status();
-    if (!status.ok()) rows_.fail(status.argument, status.expected, status.given, status.index);
+    rows_.fail(columns_.status());
     if (!rows_.ok()) return;
     images_.height = columns_.rows().n;
     images_.width = rows_.rows().n;
@@ -99,8 +99,7 @@ class ImageArguments {
   }
   template <class Data>
   detail::BasicImageArray<Data> by_columns(const detail::BasicRowArray<Data>& array) noexcept {
-    const Status& status = columns_.status();
-    if (!status.ok()) rows_.fail(status.argument, status.expected, status.given, status.index);
+    rows_.fail(columns_.status());
     detail::BasicImageArray<Data> images =
         lay_out(array, place_of(width_dim_, height_dim_), images_.width);
     std::swap(images.height, images.width);
@@ -167,20 +166,20 @@ detail::SolvedImages lay_out(ImageArguments& arguments, const Solved2d& solved) 
 }  // namespace
 
 std::int64_t image_count(const ConstView& x, int height_dim, int width_dim) noexcept {
-  ImageArguments arguments(x, height_dim, width_dim);
+  ImageArguments arguments("x", x, height_dim, width_dim);
   return arguments.checks().ok() ? arguments.images().count : 0;
 }
 
 std::int64_t saved_words2d(const ConstView& x, int iterations, int height_dim,
                            int width_dim) noexcept {
-  ImageArguments arguments(x, height_dim, width_dim);
+  ImageArguments arguments("x", x, height_dim, width_dim);
   if (!arguments.checks().ok() || iterations < 1) return 0;
   return iterations * detail::SavedPasses(arguments.images()).words();
 }
 
 Status prox_tv2d_workspace(const ConstView& x, int height_dim, int width_dim,
                            const Context& context, std::size_t& bytes) noexcept {
-  ImageArguments arguments(x, height_dim, width_dim);
+  ImageArguments arguments("x", x, height_dim, width_dim);
   if (!arguments.checks().ok()) return arguments.checks().status();
   const Backend* backend = detail::find_backend(context.device);
   if (backend == nullptr) return detail::unsupported_device();
@@ -190,7 +189,7 @@ Status prox_tv2d_workspace(const ConstView& x, int height_dim, int width_dim,
 
 Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results2d& results,
                  const Context& context) noexcept {
-  ImageArguments arguments(problem.x, problem.height_dim, problem.width_dim);
+  ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
   Arguments& checks = arguments.checks();
   detail::Forward2d call;
   call.images = arguments.images();
@@ -234,7 +233,7 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
 
 Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
                           const Gradients2d& gradients, const Context& context) noexcept {
-  ImageArguments arguments(grad_y, solved.height_dim, solved.width_dim);
+  ImageArguments arguments("grad_y", grad_y, solved.height_dim, solved.width_dim);
   Arguments& checks = arguments.checks();
   detail::Backward2d call;
   call.solved = lay_out(arguments, solved);
@@ -253,7 +252,7 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
 
 Status prox_tv2d_jvp(const Solved2d& solved, const Tangents2d& tangents, const View& tangent_y,
                      const Context& context) noexcept {
-  ImageArguments arguments(tangent_y, solved.height_dim, solved.width_dim);
+  ImageArguments arguments("tangent_y", tangent_y, solved.height_dim, solved.width_dim);
   Arguments& checks = arguments.checks();
   detail::Jvp2d call;
   call.solved = lay_out(arguments, solved);
