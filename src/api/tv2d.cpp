@@ -83,10 +83,14 @@ class ImageArguments {
     return by_columns(columns_.optional_broadcast(name, view, Along::row_or_edges));
   }
   detail::ImageLam row_lam(const Lam& lam) noexcept {
-    return {lam.number, row_lam("row_lam", lam.array)};
+    const detail::ConstRowArray lines =
+        rows_.optional_broadcast("row_lam", lam.array, Along::row_or_edges);
+    return {lam.number, by_rows(lines), {lam.number, lines}, rows_.rows()};
   }
   detail::ImageLam column_lam(const Lam& lam) noexcept {
-    return {lam.number, column_lam("column_lam", lam.array)};
+    const detail::ConstRowArray lines =
+        columns_.optional_broadcast("column_lam", lam.array, Along::row_or_edges);
+    return {lam.number, by_columns(lines), {lam.number, lines}, columns_.rows()};
   }
 
  private:
