@@ -59,6 +59,10 @@ class ImageSolver {
         columns_(column_lines(call.images)) {}
 
   void operator()(std::int64_t image) noexcept {
+    const bool is_copied =
+        EdgeLams(call_.row_lam, images_, image).are_zero(images_.height, images_.width - 1) &&
+        EdgeLams(call_.column_lam, images_, image).are_zero(images_.height - 1, images_.width);
+    if (is_copied) return copy(image);
     load_image(call_.x.image(images_, image), images_.height, images_.width, s_.x);
     if (!is_finite(s_.x)) return store_nan(image);
     start(image);
@@ -181,8 +185,36 @@ class ImageSolver {
     return finite;
   }
 
+  /// As 1D copies rows, bit for bit, and says of each line which way its samples go: so the
+  /// derivatives of all iterations are those of one. The columns are copied for their codes alone.
+  void copy(std::int64_t image) const noexcept {
+    const ImageSpan<const void> x = call_.x.image(images_, image);
+    const ImageSpan<void> y = call_.y.image(images_, image);
+    Forward1d call;
+    call.rows = rows_of(rows_);
+    call.x = rows_array(x, images_);
+    call.y = rows_array(y, images_);
+    call.partition = partition_of(image, 0, true);
+    static_cast<void>(forward1d(call, context_));
+    if (call_.partitions != nullptr) {
+      call.rows = rows_of(columns_);
+      call.x = columns_array(x, images_);
+      call.y = columns_array(y, images_);
+      call.partition = partition_of(image, 0, false);
+      static_cast<void>(forward1d(call, context_));
+      const SavedPasses saved(images_);
+      for (int k = 1; k < kept_iterations(); ++k) {
+        std::copy_n(partition_of(image, 0, true), saved.row_words, partition_of(image, k, true));
+        std::copy_n(partition_of(image, 0, false), saved.column_words,
+                    partition_of(image, k, false));
+      }
+    }
+    store_image(call_.dual, images_, image, [](std::int64_t) { return 0.0; });
+    store_no_iterations(image, 0);
+  }
+
   /// All of it NaN, and each line one segment.
-  void store_nan(std::int64_t image) noexcept {
+  void store_nan(std::int64_t image) const noexcept {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     store_image(call_.y, images_, image, [](std::int64_t) { return kNan; });
     store_image(call_.dual, images_, image, [](std::int64_t) { return kNan; });
@@ -200,7 +232,7 @@ class ImageSolver {
       words[first] = static_cast<std::uint32_t>(Code::plain);
     }
   }
-  void store_no_iterations(std::int64_t image, double gap) noexcept {
+  void store_no_iterations(std::int64_t image, double gap) const noexcept {
     if (call_.momentum != nullptr) std::fill_n(momentum_of(image), call_.solver.iterations, 0.0);
     if (call_.gap != nullptr) call_.gap[image] = gap;
     if (call_.iterations != nullptr) call_.iterations[image] = 0;

@@ -64,6 +64,7 @@ class Components {
         const std::int64_t there = first_[next(along_rows, r, c)];
         if (here == there) continue;
         const double lam = sign * lam_of(r, c);
+        if (lam == 0) continue;
         mean_[here] += lam;
         mean_[there] -= lam;
       }

@@ -45,6 +45,18 @@ BasicRowArray<Data> lines_array(Data* data, DType dtype, const Lines& lines) noe
   return array;
 }
 
+/// One image of the caller's, as an array of its rows and of its columns.
+template <class Data>
+BasicRowArray<Data> rows_array(const ImageSpan<Data>& image, const Images& images) noexcept {
+  return lines_array<Data>(image.data, image.dtype,
+                           {images.height, images.width, image.row_stride, image.column_stride});
+}
+template <class Data>
+BasicRowArray<Data> columns_array(const ImageSpan<Data>& image, const Images& images) noexcept {
+  return lines_array<Data>(image.data, image.dtype,
+                           {images.width, images.height, image.column_stride, image.row_stride});
+}
+
 /// The lams of one image, as those of its rows and of its columns; not given where they are not.
 inline ConstRowArray row_lam_lines(const ConstImageArray& lam, const Images& images,
                                    std::int64_t image) noexcept {

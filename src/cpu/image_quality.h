@@ -16,7 +16,7 @@ struct Quality {
   double objective = 0;
 };
 
-/// The lams of the edges of one image, a row of pixels at a time.
+/// The lams of the edges along the rows, or along the columns, of one image.
 class EdgeLams {
  public:
   EdgeLams(const ImageLam& lam, const Images& images, std::int64_t image) noexcept
@@ -39,6 +39,16 @@ class EdgeLams {
     if (!given_) return number_;
     return load_element({span_.data, span_.dtype, 1, 0},
                         r * span_.row_stride + c * span_.column_stride);
+  }
+  /// Whether those of so many rows of so many edges are.
+  [[nodiscard]] bool are_zero(std::int32_t rows, std::int32_t count) const noexcept {
+    if (!given_) return number_ == 0;
+    for (std::int32_t r = 0; r < rows; ++r) {
+      for (std::int32_t c = 0; c < count; ++c) {
+        if (at(r, c) != 0) return false;
+      }
+    }
+    return true;
   }
 
  private:
