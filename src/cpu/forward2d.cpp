@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "cpu/cpu_backend.h"
+#include "cpu/image_components.h"
 #include "cpu/image_io.h"
 #include "cpu/image_quality.h"
 #include "cpu/image_tasks.h"
@@ -19,21 +20,28 @@
 namespace tautline::detail {
 namespace {
 
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 /// Memory of one image, in the arithmetic of its type, row by row.
 template <class T>
 struct ImageScratch {
-  ImageScratch(Scratch& scratch, const Images& images) noexcept
+  ImageScratch(Scratch& scratch, const Images& images, bool polishes) noexcept
       : pixels(std::int64_t{images.height} * images.width),
         x(scratch.take<T>(pixels)),
         input(scratch.take<T>(pixels)),
         y(scratch.take<T>(pixels)),
         q(scratch.take<T>(pixels)),
         q_ahead(scratch.take<T>(pixels)),
-        quality(scratch, images) {}
+        quality(scratch, images),
+        components(scratch, polishes ? images : Images{}) {
+    if (!polishes) return;
+    row_codes = scratch.take<std::uint32_t>(SavedPasses(images).row_words);
+    column_codes = scratch.take<std::uint32_t>(SavedPasses(images).column_words);
+  }
 
-  static std::size_t bytes(const Images& images) noexcept {
+  static std::size_t bytes(const Images& images, bool polishes) noexcept {
     Scratch scratch(nullptr);
-    ImageScratch(scratch, images);
+    ImageScratch(scratch, images, polishes);
     return scratch.used();
   }
 
@@ -44,7 +52,17 @@ struct ImageScratch {
   T* q;        // of the iteration before
   T* q_ahead;  // Qb
   ImageQuality<T> quality;
+  // For polishing only:
+  Components components;
+  std::uint32_t* row_codes = nullptr;  // of the last passes, where the caller does not want them
+  std::uint32_t* column_codes = nullptr;
 };
+
+/// Where the solution's derivatives are wanted of images that have come near it, the components
+/// that these are taken on also give its values.
+bool polishes(const Solver2d& solver) noexcept {
+  return solver.derivative == Derivative2d::of_solution && solver.tol > 0;
+}
 
 template <class T>
 class ImageSolver {
@@ -72,7 +90,7 @@ class ImageSolver {
                                column_lam_lines(call_.column_lam.array, images_, image)};
     double t = 1;
     double momentum = 0;
-    double gap = std::numeric_limits<double>::quiet_NaN();
+    double gap = kNan;
     int done = 0;
     for (bool stops = false; !stops;) {
       if (call_.momentum != nullptr) momentum_of(image)[done] = momentum;
@@ -89,12 +107,21 @@ class ImageSolver {
       }
       if (!stops) momentum = go_on(t);
     }
+    store_image(call_.dual, images_, image, [&](std::int64_t i) { return s_.input[i] - s_.y[i]; });
+    const T* y = s_.y;
+    if (polishes(call_.solver)) {
+      polish(image, s_.q_ahead);
+      const double polished = quality_of(image, s_.q_ahead).gap;
+      if (polished < gap) {
+        gap = polished;
+        y = s_.q_ahead;
+      }
+    }
     if (call_.gap != nullptr) call_.gap[image] = gap;
     if (call_.iterations != nullptr) call_.iterations[image] = done;
-    store_image(call_.dual, images_, image, [&](std::int64_t i) { return s_.input[i] - s_.y[i]; });
     const bool sharp = call_.mode == Mode::sharp;
     store_image(call_.y, images_, image,
-                [&](std::int64_t i) { return sharp ? mirror(s_.x[i], s_.y[i]) : s_.y[i]; });
+                [&](std::int64_t i) { return sharp ? mirror(s_.x[i], y[i]) : y[i]; });
   }
 
  private:
@@ -110,7 +137,7 @@ class ImageSolver {
   /// Where a pass's partition goes: with those of all passes, or over that of the pass before.
   [[nodiscard]] std::uint32_t* partition_of(std::int64_t image, int iteration,
                                             bool of_rows) const noexcept {
-    if (call_.partitions == nullptr) return nullptr;
+    if (call_.partitions == nullptr) return of_rows ? s_.row_codes : s_.column_codes;
     const SavedPasses saved(images_);
     const int kept = std::min(iteration, kept_iterations() - 1);
     return call_.partitions + (of_rows ? saved.rows(image, kept) : saved.columns(image, kept));
@@ -169,6 +196,27 @@ class ImageSolver {
     return static_cast<double>(momentum);
   }
 
+  /// The values that the last passes' components have where they are those of the solution: all
+  /// that a component's border holds goes to its pixels.
+  void polish(std::int64_t image, T* out) noexcept {
+    Components& components = s_.components;
+    components.find(partition_of(image, 0, true), partition_of(image, 0, false));
+    const auto first = [&](std::int64_t i) {
+      return static_cast<double>(s_.x[components.first_of(i)]);
+    };
+    // Differences, so that no digit is lost however far from 0 they are.
+    components.sum([&](std::int64_t i) { return static_cast<double>(s_.x[i]) - first(i); });
+    const EdgeLams row_lam(call_.row_lam, images_, image);
+    const EdgeLams column_lam(call_.column_lam, images_, image);
+    components.add_jumps(true, [&](std::int32_t r, std::int32_t c) { return row_lam.at(r, c); });
+    components.add_jumps(false,
+                         [&](std::int32_t r, std::int32_t c) { return column_lam.at(r, c); });
+    components.take_means();
+    for (std::int64_t i = 0; i < s_.pixels; ++i) {
+      out[i] = static_cast<T>(first(i) + components.mean(i));
+    }
+  }
+
   [[nodiscard]] Quality quality_of(std::int64_t image, const T* y) const noexcept {
     double largest = 0;
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
@@ -215,7 +263,6 @@ class ImageSolver {
 
   /// All of it NaN, and each line one segment.
   void store_nan(std::int64_t image) const noexcept {
-    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     store_image(call_.y, images_, image, [](std::int64_t) { return kNan; });
     store_image(call_.dual, images_, image, [](std::int64_t) { return kNan; });
     const SavedPasses saved(images_);
@@ -240,7 +287,7 @@ class ImageSolver {
 
   const Forward2d& call_;
   const Images& images_;
-  const ImageScratch<T> s_;
+  ImageScratch<T> s_;
   const Context context_;  // of the passes
   const Lines rows_;
   const Lines columns_;
@@ -258,9 +305,10 @@ Status check_lams(const Forward2d& call) noexcept {
 
 template <class T>
 Status forward_in(const Forward2d& call, const Context& context) noexcept {
-  return ImageTasks(call.images, ImageScratch<T>::bytes(call.images), context)
+  const bool polished = polishes(call.solver);
+  return ImageTasks(call.images, ImageScratch<T>::bytes(call.images, polished), context)
       .run([&](Scratch& scratch, const Context& passes) {
-        return ImageSolver<T>(call, ImageScratch<T>(scratch, call.images), passes);
+        return ImageSolver<T>(call, ImageScratch<T>(scratch, call.images, polished), passes);
       });
 }
 
@@ -275,7 +323,7 @@ void store_empty(const Forward2d& call) noexcept {
 }  // namespace
 
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept {
-  return ImageTasks(images, ImageScratch<double>::bytes(images), context).bytes();
+  return ImageTasks(images, ImageScratch<double>::bytes(images, true), context).bytes();
 }
 
 Status forward2d(const Forward2d& call, const Context& context) noexcept {
