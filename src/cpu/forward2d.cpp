@@ -229,7 +229,9 @@ class ImageSolver {
 
   [[nodiscard]] bool is_finite(const T* values) const noexcept {
     bool finite = true;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) finite &= values[i] - values[i] == 0;
+    for (std::int64_t i = 0; i < s_.pixels; ++i) {
+      finite &= std::abs(values[i]) <= std::numeric_limits<T>::max();
+    }
     return finite;
   }
 

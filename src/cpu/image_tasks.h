@@ -35,7 +35,7 @@ class ImageTasks {
   /// make_worker(scratch, context of the passes) gives what is called with each image.
   template <class MakeWorker>
   [[nodiscard]] Status run(const MakeWorker& make_worker) const noexcept {
-    const CallMemory memory(bytes(), call_context_);
+    const CallMemory memory(bytes(), call_context_, kWorkspace2d);
     if (!memory.status().ok()) return memory.status();
     for_each_chunk(sharing_, memory.block(), task_bytes_, images_context_, [&](Scratch& scratch) {
       Context passes = passes_;

@@ -151,8 +151,8 @@ TEST(ImagesOptimum, APolishedResultIsIt) {
     const IntegerImage image = random_image(random, 20);
     for (const DType dtype : {DType::float32, DType::float64}) {
       const Solver2d solver = {.method = Method2d::accelerated,
-                               .iterations = 5000,
-                               .tol = dtype == DType::float64 ? 1e-12 : 1e-6,
+                               .iterations = 1000,
+                               .tol = dtype == DType::float64 ? 1e-12 : 1e-8,
                                .derivative = Derivative2d::of_solution};
       const Result result = solve(image.problem, dtype, solver);
       const double tolerance = dtype == DType::float64
