@@ -109,6 +109,10 @@ constexpr Backend kHostRows = {
     .certificate1d = certificate1d,
     .lam_max = lam_max,
     .tv = tv,
+    .workspace2d = nullptr,  // rows alone
+    .forward2d = nullptr,
+    .backward2d = nullptr,
+    .jvp2d = nullptr,
 };
 
 }  // namespace
