@@ -6,13 +6,16 @@
 // that are constant stay so, bit for bit.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "cpu/cpu_backend.h"
 #include "cpu/image_components.h"
 #include "cpu/image_io.h"
 #include "cpu/image_quality.h"
 #include "cpu/image_tasks.h"
+#include "cpu/sum_in_lanes.h"
 #include "cpu/value_checks.h"
 #include "step/row/row_io.h"
 #include "step/segment.h"
@@ -83,6 +86,7 @@ class ImageSolver {
     if (is_copied) return copy(image);
     load_image(call_.x.image(images_, image), images_.height, images_.width, s_.x);
     if (!is_finite(s_.x)) return store_nan(image);
+    largest_ = largest(s_.x);
     start(image);
     const RowLam row_lam = {call_.row_lam.number,
                             row_lam_lines(call_.row_lam.array, images_, image)};
@@ -178,19 +182,20 @@ class ImageSolver {
       }
       return 0;
     }
-    double leads_away = 0;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      const T q = s_.input[i] - s_.y[i];
-      leads_away += static_cast<double>(s_.q_ahead[i] - q) * static_cast<double>(q - s_.q[i]);
-    }
+    // Q takes the place of Y, which the columns make anew.
+    for (std::int64_t i = 0; i < s_.pixels; ++i) s_.y[i] = s_.input[i] - s_.y[i];
+    std::swap(s_.q, s_.y);
+    const T* q = s_.q;
+    const T* before = s_.y;
+    const double leads_away = sum_in_lanes(s_.pixels, [&](std::int64_t i) {
+      return static_cast<double>(s_.q_ahead[i] - q[i]) * static_cast<double>(q[i] - before[i]);
+    });
     if (leads_away > 0) t = 1;
     const double next = (1 + std::sqrt(1 + 4 * t * t)) / 2;
     const auto momentum = static_cast<T>((t - 1) / next);
     t = next;
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      const T q = s_.input[i] - s_.y[i];
-      s_.q_ahead[i] = q + momentum * (q - s_.q[i]);
-      s_.q[i] = q;
+      s_.q_ahead[i] = q[i] + momentum * (q[i] - before[i]);
       s_.input[i] = s_.x[i] - s_.q_ahead[i];
     }
     return static_cast<double>(momentum);
@@ -218,15 +223,18 @@ class ImageSolver {
   }
 
   [[nodiscard]] Quality quality_of(std::int64_t image, const T* y) const noexcept {
-    double largest = 0;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      largest = std::max(largest, std::abs(static_cast<double>(s_.x[i])));
-    }
-    return s_.quality.of(y, {s_.x, s_.input, s_.y, largest},
+    return s_.quality.of(y, {s_.x, s_.input, s_.y, largest_},
                          EdgeLams(call_.row_lam, images_, image),
                          EdgeLams(call_.column_lam, images_, image));
   }
 
+  [[nodiscard]] double largest(const T* values) const noexcept {
+    T lanes[8] = {};
+    for (std::int64_t i = 0; i < s_.pixels; ++i) {
+      lanes[i % 8] = std::max(lanes[i % 8], std::abs(values[i]));
+    }
+    return static_cast<double>(*std::max_element(std::begin(lanes), std::end(lanes)));
+  }
   [[nodiscard]] bool is_finite(const T* values) const noexcept {
     bool finite = true;
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
@@ -293,6 +301,7 @@ class ImageSolver {
   const Context context_;  // of the passes
   const Lines rows_;
   const Lines columns_;
+  double largest_ = 0;  // |x| of the image
 };
 
 /// Before anything is written.

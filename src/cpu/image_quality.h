@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "backend.h"
+#include "cpu/sum_in_lanes.h"
 #include "step/row/row_io.h"
 #include "step/row/scratch.h"
 
@@ -72,78 +74,112 @@ struct Iterate {
 /// All terms are >= 0, and whatever u and v are the objective at Y is no further above the optimum.
 /// So where one is at its bound but for rounding it is taken for that, which is paid for by what it
 /// then lacks in P or Q.
+///
+/// It is worked out a row at a time, in loops without branches that compilers can widen.
 template <class T>
 class ImageQuality {
  public:
   ImageQuality(Scratch& scratch, const Images& images) noexcept
       : height_(images.height),
         width_(images.width),
-        row_lam_(scratch.take<double>(width_)),
-        column_lam_(scratch.take<double>(width_)),
+        lam_(scratch.take<double>(width_)),
+        rise_(scratch.take<double>(width_)),
+        u_(scratch.take<double>(width_)),
         v_(scratch.take<double>(width_)),
-        v_counted_(scratch.take<double>(width_)) {}
+        right_(scratch.take<double>(width_ + 1)),
+        above_(scratch.take<double>(width_)),
+        below_(scratch.take<double>(width_)) {}
 
   [[nodiscard]] Quality of(const T* y, const Iterate<T>& iterate, const EdgeLams& row_lam,
                            const EdgeLams& column_lam) const noexcept {
     Quality quality;
+    double* above = above_;
+    double* below = below_;
     std::fill_n(v_, width_, 0.0);
-    std::fill_n(v_counted_, width_, 0.0);
-    std::int64_t i = 0;
+    std::fill_n(above, width_, 0.0);
     for (std::int32_t r = 0; r < height_; ++r) {
-      row_lam.load(r, width_ - 1, row_lam_);
-      if (r + 1 < height_) column_lam.load(r, width_, column_lam_);
+      const std::int64_t first = std::int64_t{r} * width_;
+      const T* x = iterate.x + first;
+      const T* between = iterate.column_input + first;
+      const T* column_values = iterate.y + first;
+      const T* values = y + first;
       double u = 0;
-      double u_counted = 0;  // of the edge before
-      for (std::int32_t c = 0; c < width_; ++c, ++i) {
-        const auto x = static_cast<double>(iterate.x[i]);
-        const auto between = static_cast<double>(iterate.column_input[i]);
-        const auto value = static_cast<double>(y[i]);
-        u -= x - between;
-        v_[c] -= between - static_cast<double>(iterate.y[i]);
-        double right = 0;
-        double below = 0;
-        if (c + 1 < width_) {
-          right = count(u, row_lam_[c], static_cast<double>(y[i + 1]) - value, iterate, quality);
-        }
-        if (r + 1 < height_) {
-          below = count(v_[c], column_lam_[c], static_cast<double>(y[i + width_]) - value, iterate,
-                        quality);
-        }
-        const double change = x - value;
-        const double residual = (u_counted - right) + (v_counted_[c] - below) - change;
-        quality.gap += residual * residual / 2;
-        quality.objective += change * change / 2;
-        u_counted = right;
-        v_counted_[c] = below;
+      for (std::int32_t c = 0; c < width_; ++c) {
+        u -= static_cast<double>(x[c]) - static_cast<double>(between[c]);
+        u_[c] = u;
+        v_[c] -= static_cast<double>(between[c]) - static_cast<double>(column_values[c]);
       }
+      row_lam.load(r, width_ - 1, lam_);
+      for (std::int32_t c = 0; c + 1 < width_; ++c) rise_[c] = difference(values[c], values[c + 1]);
+      count_edges(width_ - 1, u_, iterate.largest, right_ + 1, quality);
+      right_[0] = right_[width_] = 0;
+      if (r + 1 < height_) {
+        column_lam.load(r, width_, lam_);
+        for (std::int32_t c = 0; c < width_; ++c) {
+          rise_[c] = difference(values[c], values[c + width_]);
+        }
+        count_edges(width_, v_, iterate.largest, below, quality);
+      } else {
+        std::fill_n(below, width_, 0.0);
+      }
+      const auto change = [&](std::int64_t c) { return difference(values[c], x[c]); };
+      const auto residual = [&](std::int64_t c) {
+        return (right_[c] - right_[c + 1]) + (above[c] - below[c]) - change(c);
+      };
+      quality.objective += sum_in_lanes(width_, [&](auto c) { return change(c) * change(c); }) / 2;
+      quality.gap += sum_in_lanes(width_, [&](auto c) { return residual(c) * residual(c); }) / 2;
+      std::swap(above, below);
     }
     return quality;
   }
 
  private:
-  /// The dual variable of an edge as it is counted; adds what the edge has of gap and objective.
-  [[nodiscard]] static double count(double dual, double lam, double rise, const Iterate<T>& iterate,
-                                    Quality& quality) noexcept {
-    const double within = std::clamp(dual, -lam, lam);
-    if (rise == 0) return within;
-    const double height = std::abs(rise);
-    const double bound = rise > 0 ? lam : -lam;
-    const double off = std::abs(bound - within);
-    quality.objective += lam * height;
-    // More than a quarter of the rise would cost more than it saves.
-    if (off <= kRounding * std::max(lam, iterate.largest) && off <= height / 4) return bound;
-    quality.gap += off * height;
-    return within;
+  static double difference(T from, T to) noexcept {
+    return static_cast<double>(to) - static_cast<double>(from);
+  }
+
+  /// The dual variables of edges as they are counted; adds what the edges have of gap and
+  /// objective.
+  void count_edges(std::int32_t count, const double* dual, double largest, double* counted,
+                   Quality& quality) const noexcept {
+    for (std::int32_t e = 0; e < count; ++e) {
+      const double within = std::min(std::max(dual[e], -lam_[e]), lam_[e]);
+      const double bound = std::copysign(lam_[e], rise_[e]);
+      const double off = std::abs(bound - within);
+      // More than a quarter of the rise would cost more than it saves.
+      const bool is_at_bound =
+          (off <= kRounding * std::max(lam_[e], largest)) & (off <= std::abs(rise_[e]) / 4);
+      counted[e] = is_at_bound ? bound : within;
+    }
+    const bool is_finite = sum_in_lanes(count, [&](auto e) { return 0 * lam_[e]; }) == 0;
+    const auto off = [&](std::int64_t e) {
+      return std::abs(std::copysign(lam_[e], rise_[e]) - counted[e]);
+    };
+    if (is_finite) {
+      quality.gap += sum_in_lanes(count, [&](auto e) { return off(e) * std::abs(rise_[e]); });
+      quality.objective +=
+          sum_in_lanes(count, [&](auto e) { return lam_[e] * std::abs(rise_[e]); });
+      return;
+    }
+    for (std::int32_t e = 0; e < count; ++e) {
+      if (rise_[e] == 0) continue;  // costs nothing, whatever lam is
+      quality.gap += off(e) * std::abs(rise_[e]);
+      quality.objective += lam_[e] * std::abs(rise_[e]);
+    }
   }
 
   static constexpr double kRounding = sizeof(T) == sizeof(float) ? 2e-5 : 1e-13;
 
   std::int32_t height_;
   std::int32_t width_;
-  double* row_lam_;
-  double* column_lam_;
+  // Of the edges behind a row's pixels, along it or to the next one:
+  double* lam_;
+  double* rise_;
+  double* u_;
   double* v_;
-  double* v_counted_;
+  double* right_;  // u as it is counted, from the edge before the row's first pixel on
+  double* above_;  // v as it is counted, before a row and behind it
+  double* below_;
 };
 
 }  // namespace tautline::detail
