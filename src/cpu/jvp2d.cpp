@@ -9,7 +9,9 @@
 #include "cpu/cpu_backend.h"
 #include "cpu/image_io.h"
 #include "cpu/image_tasks.h"
+#include "step/row/row_io.h"
 #include "step/segment.h"
+#include "tautline/partition.h"
 
 namespace tautline::detail {
 namespace {
@@ -76,15 +78,34 @@ class ImageTangent {
   }
 
  private:
-  /// It cannot fail: the memory is there.
+  /// out = the mean of `in` over segments, to which lam's tangents go at their borders: so it is
+  /// the backward's pass. It cannot fail: the memory is there.
   void pass(const Lines& lines, const std::uint32_t* partition, const ConstRowArray& lam) noexcept {
-    Jvp1d call;
+    std::copy_n(s_.in, s_.pixels, s_.out);
+    if (lam.given) add_borders(lines, partition, lam);
+    Backward1d call;
     call.solved.rows = rows_of(lines);
     call.solved.partition = partition;
-    call.tangent_x = lines_array<const void>(s_.in, DType::float64, lines);
-    call.tangent_lam = lam;
-    call.tangent_y = lines_array<void>(s_.out, DType::float64, lines);
-    static_cast<void>(jvp1d(call, context_));
+    call.grad_y = lines_array<const void>(s_.out, DType::float64, lines);
+    call.grad_x = lines_array<void>(s_.out, DType::float64, lines);
+    static_cast<void>(backward1d(call, context_));
+  }
+
+  void add_borders(const Lines& lines, const std::uint32_t* partition,
+                   const ConstRowArray& lam) noexcept {
+    const Rows rows = rows_of(lines);
+    for (std::int32_t line = 0; line < lines.count; ++line) {
+      const std::uint32_t* codes = partition + line * partition_words(lines.length);
+      const RowSpan<const void> lams = lam.row(rows, line);
+      double* values = s_.out + line * lines.apart;
+      for (std::int32_t i = 1; i < lines.length; ++i) {
+        const int sign = jump_sign(code_at(codes, i));
+        const double border = sign == 0 ? 0 : sign * load_element(lams, i - 1);
+        if (border == 0) continue;
+        values[(i - 1) * lines.stride] += border;
+        values[i * lines.stride] -= border;
+      }
+    }
   }
 
   const Jvp2d& call_;
