@@ -6,7 +6,6 @@
 // that are constant stay so, bit for bit.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "cpu/image_quality.h"
 #include "cpu/image_tasks.h"
 #include "cpu/sum_in_lanes.h"
+#include "cpu/targets.h"
 #include "cpu/value_checks.h"
 #include "step/row/row_io.h"
 #include "step/segment.h"
@@ -84,9 +84,7 @@ class ImageSolver {
         EdgeLams(call_.row_lam, images_, image).are_zero(images_.height, images_.width - 1) &&
         EdgeLams(call_.column_lam, images_, image).are_zero(images_.height - 1, images_.width);
     if (is_copied) return copy(image);
-    load_image(call_.x.image(images_, image), images_.height, images_.width, s_.x);
-    if (!is_finite(s_.x)) return store_nan(image);
-    largest_ = largest(s_.x);
+    if (!load(image)) return store_nan(image);
     start(image);
     const RowLam row_lam = {call_.row_lam.number,
                             row_lam_lines(call_.row_lam.array, images_, image)};
@@ -111,21 +109,9 @@ class ImageSolver {
       }
       if (!stops) momentum = go_on(t);
     }
-    store_image(call_.dual, images_, image, [&](std::int64_t i) { return s_.input[i] - s_.y[i]; });
-    const T* y = s_.y;
-    if (polishes(call_.solver)) {
-      polish(image, s_.q_ahead);
-      const double polished = quality_of(image, s_.q_ahead).gap;
-      if (polished < gap) {
-        gap = polished;
-        y = s_.q_ahead;
-      }
-    }
-    if (call_.gap != nullptr) call_.gap[image] = gap;
     if (call_.iterations != nullptr) call_.iterations[image] = done;
-    const bool sharp = call_.mode == Mode::sharp;
-    store_image(call_.y, images_, image,
-                [&](std::int64_t i) { return sharp ? mirror(s_.x[i], y[i]) : y[i]; });
+    store_image(call_.dual, images_, image, [&](std::int64_t i) { return s_.input[i] - s_.y[i]; });
+    finish(image, gap);
   }
 
  private:
@@ -147,12 +133,53 @@ class ImageSolver {
     return call_.partitions + (of_rows ? saved.rows(image, kept) : saved.columns(image, kept));
   }
 
+  /// Whether all samples are finite. Those far from 0, for how far they are apart, are taken from
+  /// the first on: that loses nothing, and then nothing is lost between the passes.
+  bool load(std::int64_t image) noexcept {
+    load_image(call_.x.image(images_, image), images_.height, images_.width, s_.x);
+    const Extent<T> extent = extent_of(s_.x);
+    if (!extent.finite) return false;
+    const bool is_far = (extent.low > 0 && extent.high / 2 <= extent.low) ||
+                        (extent.high < 0 && extent.low / 2 >= extent.high);
+    offset_ = is_far ? s_.x[0] : T(0);
+    if (is_far) {
+      for (std::int64_t i = 0; i < s_.pixels; ++i) s_.x[i] -= offset_;
+    }
+    const T low = std::abs(extent.low - offset_);
+    largest_ = static_cast<double>(std::max(low, std::abs(extent.high - offset_)));
+    return true;
+  }
+
+  /// From the last iteration to the result, and its gap.
+  void finish(std::int64_t image, double gap) noexcept {
+    const T* y = s_.y;
+    if (polishes(call_.solver)) {
+      polish(image, s_.q_ahead);
+      const double polished = quality_of(image, s_.q_ahead).gap;
+      if (polished < gap) {
+        gap = polished;
+        y = s_.q_ahead;
+      }
+    }
+    const bool sharp = call_.mode == Mode::sharp;
+    store_image(call_.y, images_, image, [&](std::int64_t i) {
+      const T value = sharp ? mirror(s_.x[i], y[i]) : y[i];
+      return offset_ == 0 ? value : value + offset_;
+    });
+    if (call_.gap == nullptr) return;
+    if (offset_ != 0) {  // what the result loses by it belongs to the gap
+      for (std::int64_t i = 0; i < s_.pixels; ++i) s_.q[i] = (y[i] + offset_) - offset_;
+      gap = quality_of(image, s_.q).gap;
+    }
+    call_.gap[image] = gap / scale() / scale();
+  }
+
   /// From 0, or from where the caller says, unless that is not finite.
   void start(std::int64_t image) noexcept {
     bool starts_at_0 = !call_.start.given;
     if (call_.start.given) {
       load_image(call_.start.image(images_, image), images_.height, images_.width, s_.q);
-      starts_at_0 = !is_finite(s_.q);
+      starts_at_0 = !extent_of(s_.q).finite;
     }
     if (starts_at_0) std::fill_n(s_.q, s_.pixels, T(0));
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
@@ -187,8 +214,10 @@ class ImageSolver {
     std::swap(s_.q, s_.y);
     const T* q = s_.q;
     const T* before = s_.y;
+    const double scale = this->scale();
     const double leads_away = sum_in_lanes(s_.pixels, [&](std::int64_t i) {
-      return static_cast<double>(s_.q_ahead[i] - q[i]) * static_cast<double>(q[i] - before[i]);
+      return (static_cast<double>(s_.q_ahead[i] - q[i]) * scale) *
+             (static_cast<double>(q[i] - before[i]) * scale);
     });
     if (leads_away > 0) t = 1;
     const double next = (1 + std::sqrt(1 + 4 * t * t)) / 2;
@@ -222,25 +251,27 @@ class ImageSolver {
     }
   }
 
+  /// Of differences, such that their squares are numbers whatever the image is like.
+  [[nodiscard]] double scale() const noexcept {
+    if (sizeof(T) == sizeof(float) || largest_ == 0) return 1;
+    return std::ldexp(1.0, -std::clamp(std::ilogb(largest_), -1000, 1000));
+  }
+  /// Times the square of scale().
   [[nodiscard]] Quality quality_of(std::int64_t image, const T* y) const noexcept {
-    return s_.quality.of(y, {s_.x, s_.input, s_.y, largest_},
+    return s_.quality.of(y, {s_.x, s_.input, s_.y, largest_, scale()},
                          EdgeLams(call_.row_lam, images_, image),
                          EdgeLams(call_.column_lam, images_, image));
   }
 
-  [[nodiscard]] double largest(const T* values) const noexcept {
-    T lanes[8] = {};
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      lanes[i % 8] = std::max(lanes[i % 8], std::abs(values[i]));
+  [[nodiscard]] Extent<T> extent_of(const T* values) const noexcept {
+    Extent<T> all = {values[0], values[0], true};
+    for (std::int32_t r = 0; r < images_.height; ++r) {
+      Extent<T> row;
+      chosen_cpu_target().kernels<T>().measure_rows(values + std::int64_t{r} * images_.width, 0, 1,
+                                                    images_.width, &row);
+      all = {std::min(all.low, row.low), std::max(all.high, row.high), all.finite && row.finite};
     }
-    return static_cast<double>(*std::max_element(std::begin(lanes), std::end(lanes)));
-  }
-  [[nodiscard]] bool is_finite(const T* values) const noexcept {
-    bool finite = true;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      finite &= std::abs(values[i]) <= std::numeric_limits<T>::max();
-    }
-    return finite;
+    return all;
   }
 
   /// As 1D copies rows, bit for bit, and says of each line which way its samples go: so the
@@ -301,7 +332,9 @@ class ImageSolver {
   const Context context_;  // of the passes
   const Lines rows_;
   const Lines columns_;
-  double largest_ = 0;  // |x| of the image
+  // Of the image:
+  T offset_ = 0;
+  double largest_ = 0;  // |x|, without the offset
 };
 
 /// Before anything is written.

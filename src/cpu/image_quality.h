@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "backend.h"
@@ -67,6 +68,7 @@ struct Iterate {
   const T* column_input;
   const T* y;
   double largest;  // |x|
+  double scale;    // a power of 2 that all of it is taken times, lams too
 };
 
 /// Of any Y, by an iterate's u and v within their bounds:
@@ -105,24 +107,26 @@ class ImageQuality {
       const T* values = y + first;
       double u = 0;
       for (std::int32_t c = 0; c < width_; ++c) {
-        u -= static_cast<double>(x[c]) - static_cast<double>(between[c]);
+        u -= difference(between[c], x[c], iterate);
         u_[c] = u;
-        v_[c] -= static_cast<double>(between[c]) - static_cast<double>(column_values[c]);
+        v_[c] -= difference(column_values[c], between[c], iterate);
       }
-      row_lam.load(r, width_ - 1, lam_);
-      for (std::int32_t c = 0; c + 1 < width_; ++c) rise_[c] = difference(values[c], values[c + 1]);
-      count_edges(width_ - 1, u_, iterate.largest, right_ + 1, quality);
+      load_lams(row_lam, r, width_ - 1, iterate);
+      for (std::int32_t c = 0; c + 1 < width_; ++c) {
+        rise_[c] = difference(values[c], values[c + 1], iterate);
+      }
+      count_edges(width_ - 1, u_, iterate, right_ + 1, quality);
       right_[0] = right_[width_] = 0;
       if (r + 1 < height_) {
-        column_lam.load(r, width_, lam_);
+        load_lams(column_lam, r, width_, iterate);
         for (std::int32_t c = 0; c < width_; ++c) {
-          rise_[c] = difference(values[c], values[c + width_]);
+          rise_[c] = difference(values[c], values[c + width_], iterate);
         }
-        count_edges(width_, v_, iterate.largest, below, quality);
+        count_edges(width_, v_, iterate, below, quality);
       } else {
         std::fill_n(below, width_, 0.0);
       }
-      const auto change = [&](std::int64_t c) { return difference(values[c], x[c]); };
+      const auto change = [&](std::int64_t c) { return difference(values[c], x[c], iterate); };
       const auto residual = [&](std::int64_t c) {
         return (right_[c] - right_[c + 1]) + (above[c] - below[c]) - change(c);
       };
@@ -134,14 +138,23 @@ class ImageQuality {
   }
 
  private:
-  static double difference(T from, T to) noexcept {
-    return static_cast<double>(to) - static_cast<double>(from);
+  static double difference(T from, T to, const Iterate<T>& iterate) noexcept {
+    if constexpr (std::is_same_v<T, float>)
+      return static_cast<double>(to) - static_cast<double>(from);
+    return iterate.scale * to - iterate.scale * from;
+  }
+  void load_lams(const EdgeLams& lam, std::int32_t r, std::int32_t count,
+                 const Iterate<T>& iterate) const noexcept {
+    lam.load(r, count, lam_);
+    if constexpr (std::is_same_v<T, float>) return;
+    for (std::int32_t e = 0; e < count; ++e) lam_[e] *= iterate.scale;
   }
 
   /// The dual variables of edges as they are counted; adds what the edges have of gap and
   /// objective.
-  void count_edges(std::int32_t count, const double* dual, double largest, double* counted,
-                   Quality& quality) const noexcept {
+  void count_edges(std::int32_t count, const double* dual, const Iterate<T>& iterate,
+                   double* counted, Quality& quality) const noexcept {
+    const double largest = iterate.largest * iterate.scale;
     for (std::int32_t e = 0; e < count; ++e) {
       const double within = std::min(std::max(dual[e], -lam_[e]), lam_[e]);
       const double bound = std::copysign(lam_[e], rise_[e]);

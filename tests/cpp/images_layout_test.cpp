@@ -538,6 +538,49 @@ TEST(ImagesExecutor, TheCallersWorkspaceIsEnough) {
   }
 }
 
+/// What images are measured in changes nothing, nor does how far from 0 they are.
+TEST(ImagesLayout, ScaleAndOffsetDoNotMatter) {
+  Random random(base_seed());
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const bool wide = dtype == DType::float64;
+    std::vector<double> x(kHeight * kWidth);  // sixteenths: the last digits of float32 at 2^20
+    for (double& value : x) value = static_cast<double>(random() % 64) / 16;
+    const auto solve = [&](int exponent, double offset, std::int32_t& iterations) {
+      std::vector<double> moved = x, gap(1);
+      for (double& value : moved) value = std::ldexp(value, exponent) + offset;
+      Array from(dtype, moved), to(dtype, x.size());
+      const double lam = std::ldexp(0.75, exponent);
+      const Status status = prox_tv2d(
+          {.x = from.view({kHeight, kWidth}), .row_lam = lam, .column_lam = lam},
+          {.method = Method2d::accelerated, .iterations = 60, .tol = 1e-4},
+          {.y = to.view({kHeight, kWidth}), .gap = gap, .iterations = std::span(&iterations, 1)});
+      EXPECT_TRUE(status.ok()) << message(status);
+      EXPECT_FALSE(std::isnan(gap[0]));
+      std::vector<double> y = to.values();
+      for (double& value : y) value = std::ldexp(value - offset, -exponent);
+      return y;
+    };
+    std::int32_t expected_iterations = 0;
+    const std::vector<double> expected = solve(0, 0, expected_iterations);
+    EXPECT_LT(expected_iterations, 60);
+    for (const int exponent : {-100, -8, 8, 120, wide ? -1010 : 0, wide ? 1020 : 0}) {
+      std::int32_t iterations = 0;
+      const std::vector<double> y = solve(exponent, 0, iterations);
+      EXPECT_EQ(iterations, expected_iterations) << exponent;
+      expect_near(y, expected, x, dtype, "scale");
+    }
+    for (const double offset : {0x1p20 - 8, -0x1p20, 64.0}) {
+      std::int32_t iterations = 0;
+      const std::vector<double> y = solve(0, offset, iterations);
+      EXPECT_EQ(iterations, expected_iterations) << offset;
+      const double digit = unit_in_last_place(dtype, std::abs(offset));
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        ASSERT_NEAR(y[i], expected[i], tolerance_of(dtype, 4, 4) + digit / 2) << offset;
+      }
+    }
+  }
+}
+
 TEST(ImagesLayout, SharpMirrorsTheSmoothResult) {
   Random random(base_seed());
   const ImageBatch batch = random_images(random, 2, kHeight, kWidth, 0.5);
