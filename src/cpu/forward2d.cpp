@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "cpu/cpu_backend.h"
@@ -35,6 +36,8 @@ struct ImageScratch {
         y(scratch.take<T>(pixels)),
         q(scratch.take<T>(pixels)),
         q_ahead(scratch.take<T>(pixels)),
+        parts((pixels + kPixelsAPart - 1) / kPixelsAPart),
+        part_sums(scratch.take<double>(parts)),
         quality(scratch, images),
         components(scratch, polishes ? images : Images{}) {
     if (!polishes) return;
@@ -54,6 +57,8 @@ struct ImageScratch {
   T* y;
   T* q;        // of the iteration before
   T* q_ahead;  // Qb
+  std::int64_t parts;
+  double* part_sums;
   ImageQuality<T> quality;
   // For polishing only:
   Components components;
@@ -97,7 +102,7 @@ class ImageSolver {
     for (bool stops = false; !stops;) {
       if (call_.momentum != nullptr) momentum_of(image)[done] = momentum;
       pass(rows_, row_lam, s_.input, s_.input, partition_of(image, done, true));
-      for (std::int64_t i = 0; i < s_.pixels; ++i) s_.input[i] += s_.q_ahead[i];
+      for_each_pixel([&](std::int64_t i) { s_.input[i] += s_.q_ahead[i]; });
       pass(columns_, column_lam, s_.input, s_.y, partition_of(image, done, false));
       ++done;
       stops = done == call_.solver.iterations;
@@ -200,33 +205,44 @@ class ImageSolver {
     static_cast<void>(forward1d(call, context_));
   }
 
+  template <class Use>
+  void for_each_pixel(const Use& use) const noexcept {
+    for_each_part(s_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) use(i);
+    });
+  }
+
   /// To the rows' next input, with the momentum of the accelerated method, which is returned.
   double go_on(double& t) noexcept {
     if (call_.solver.method == Method2d::dykstra) {
-      for (std::int64_t i = 0; i < s_.pixels; ++i) {
+      for_each_pixel([&](std::int64_t i) {
         s_.q_ahead[i] = s_.input[i] - s_.y[i];
         s_.input[i] = s_.x[i] - s_.q_ahead[i];
-      }
+      });
       return 0;
     }
     // Q takes the place of Y, which the columns make anew.
-    for (std::int64_t i = 0; i < s_.pixels; ++i) s_.y[i] = s_.input[i] - s_.y[i];
+    const double scale = this->scale();
+    for_each_part(s_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
+      s_.part_sums[first / kPixelsAPart] = sum_in_lanes(last - first, [&](std::int64_t k) {
+        const std::int64_t i = first + k;
+        s_.y[i] = s_.input[i] - s_.y[i];
+        return (static_cast<double>(s_.q_ahead[i] - s_.y[i]) * scale) *
+               (static_cast<double>(s_.y[i] - s_.q[i]) * scale);
+      });
+    });
     std::swap(s_.q, s_.y);
     const T* q = s_.q;
     const T* before = s_.y;
-    const double scale = this->scale();
-    const double leads_away = sum_in_lanes(s_.pixels, [&](std::int64_t i) {
-      return (static_cast<double>(s_.q_ahead[i] - q[i]) * scale) *
-             (static_cast<double>(q[i] - before[i]) * scale);
-    });
+    const double leads_away = std::accumulate(s_.part_sums, s_.part_sums + s_.parts, 0.0);
     if (leads_away > 0) t = 1;
     const double next = (1 + std::sqrt(1 + 4 * t * t)) / 2;
     const auto momentum = static_cast<T>((t - 1) / next);
     t = next;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
+    for_each_pixel([&](std::int64_t i) {
       s_.q_ahead[i] = q[i] + momentum * (q[i] - before[i]);
       s_.input[i] = s_.x[i] - s_.q_ahead[i];
-    }
+    });
     return static_cast<double>(momentum);
   }
 

@@ -11,6 +11,19 @@
 
 namespace tautline::detail {
 
+/// Parts of an image that threads take where they share one: always the same, so that sums over
+/// them are too.
+inline constexpr std::int64_t kPixelsAPart = 1 << 15;
+
+/// Calls use(first, last) for all parts of so many pixels.
+template <class Use>
+void for_each_part(std::int64_t pixels, const Context& context, const Use& use) noexcept {
+  const Sharing sharing(pixels, kPixelsAPart, context);
+  Context threads = context;
+  if (sharing.tasks == 1) threads.executor = nullptr;
+  for_each_chunk(sharing, nullptr, 0, threads, [&](Scratch& /*none*/) { return use; });
+}
+
 class ImageTasks {
  public:
   /// `image_bytes` is the scratch that one image takes beside that of its passes.

@@ -496,8 +496,10 @@ const Solver2d kSolvers[] = {
 
 TEST(ImagesExecutor, ThreadsDoNotChangeBits) {
   Random random(base_seed());
-  for (const std::int64_t count : {1, 3, 9}) {
-    const ImageBatch batch = random_images(random, count, 37, 50, 0.5);
+  // Threads share the images, or the lines of each, or more pixels than one takes at a time.
+  for (const auto& [count, height, width] :
+       {std::array{9, 37, 50}, {3, 37, 50}, {1, 37, 50}, {1, 250, 300}}) {
+    const ImageBatch batch = random_images(random, count, height, width, 0.5);
     for (const Solver2d& solver : kSolvers) {
       const std::vector<double> expected = all_results(batch, solver, {});
       for (const int threads : {1, 2, 4, 7}) {
