@@ -190,9 +190,13 @@ using ImageArray = BasicImageArray<void>;
 using ConstImageArray = BasicImageArray<const void>;
 
 /// lam along the rows or the columns of all images: `array` where it is given, else `number`.
+/// And the same as one lam of all lines: only so is it known where an element stands in the
+/// caller's array.
 struct ImageLam {
   double number = 0;
   ConstImageArray array;
+  RowLam of_lines;
+  Rows lines;
 };
 
 struct Forward2d {

@@ -47,8 +47,9 @@ struct Context {
   Executor* executor = nullptr;    // null: the calling thread alone (CPU)
   void* stream = nullptr;          // a cudaStream_t (CUDA); null: the default stream
   void* workspace = nullptr;       // scratch memory, aligned to 64 bytes, of the size that
-  std::size_t workspace_size = 0;  // prox_tv1d_workspace gives; null: the call gets its own (CPU),
-                                   // which the device path never does (CUDA: an error)
+  std::size_t workspace_size = 0;  // prox_tv1d_workspace or prox_tv2d_workspace gives; null: the
+                                   // call gets its own (CPU), which the device path never does
+                                   // (CUDA: an error)
 };
 
 }  // namespace tautline

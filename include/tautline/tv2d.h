@@ -48,11 +48,11 @@ struct Solver2d {
   /// Where it is above 0, each image stops once its duality gap is at most tol times its
   /// objective. It is looked at every fourth iteration.
   double tol = 0;
-  /// Of which derivatives Results2d::partitions is for. of_solution also takes the means of its
-  /// components for the result where that has the smaller gap.
+  /// Of which derivatives Results2d::partitions is for. of_solution with `tol` also takes the
+  /// values that its components have for the result where these have the smaller gap.
   Derivative2d derivative = Derivative2d::of_iterations;
-  /// What an earlier call on similar images left in Results2d::dual: iterations start there.
-  /// Derivatives take it for constant.
+  /// What an earlier call on similar images left in Results2d::dual: iterations start there, and
+  /// at 0 in an image where it is not finite. Derivatives take it for constant.
   ConstView start = {};
 };
 
@@ -66,7 +66,9 @@ struct Results2d {
   std::span<double> momentum = {};
   /// Of x's shape: the part of X - Y that the columns hold, from which the rows' part follows.
   View dual = {};
-  /// Of each image. The gap is not less than what the objective at Y is above the optimum.
+  /// Of each image. The gap is not less than what the objective at Y, before that is rounded to a
+  /// 16-bit dtype, is above the optimum. An image that is copied, and one that is NaN, has no
+  /// iterations; the gap of the one is 0, of the other NaN.
   std::span<double> gap = {};
   std::span<std::int32_t> iterations = {};
 };

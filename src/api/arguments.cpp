@@ -109,6 +109,10 @@ void Arguments::set_batch(const char* name, const ConstView& shaped, int dim) no
   }
 }
 
+void Arguments::fail(const Status& status) noexcept {
+  if (ok()) status_ = status;
+}
+
 void Arguments::fail(const char* name, const char* expected) noexcept {
   if (!ok()) return;
   status_ = {.code = StatusCode::invalid_argument, .argument = name, .expected = expected};

@@ -73,6 +73,7 @@ class Arguments {
 
   void require(bool condition, const char* name, const char* expected, double given) noexcept;
   void require_partition(std::size_t size) noexcept;
+  void fail(const Status& status) noexcept;
   void fail(const char* name, const char* expected) noexcept;
   void fail(const char* name, const char* expected, double given, std::int64_t index = -1) noexcept;
 

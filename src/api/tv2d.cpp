@@ -1,7 +1,10 @@
 // The public 2D calls: check, find the backend, forward.
 #include "tautline/tv2d.h"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <span>
 #include <utility>
 
 #include "api/arguments.h"
@@ -19,20 +22,25 @@ int from_front(int dim, int ndim) {
   return front >= 0 && front < ndim ? front : -1;
 }
 
+template <class Item>
+detail::Footprint footprint(std::span<Item> items) {
+  return {items.data(), static_cast<std::int64_t>(items.size_bytes())};
+}
+
 /// The arguments of a 2D call, seen by rows and by columns.
 class ImageArguments {
  public:
-  ImageArguments(const ConstView& x, int height_dim, int width_dim) noexcept
+  /// Starts with the array that gives the shape of the batch, x's.
+  ImageArguments(const char* name, const ConstView& x, int height_dim, int width_dim) noexcept
       : height_dim_(from_front(height_dim, x.ndim)),
         width_dim_(from_front(width_dim, x.ndim)),
-        rows_("x", x, width_dim_ < 0 ? 0 : width_dim_),
-        columns_("x", x, height_dim_ < 0 ? 0 : height_dim_) {
-    rows_.require(x.ndim >= 2, "x", "must have at least 2 dimensions", x.ndim);
+        rows_(name, x, width_dim_ < 0 ? 0 : width_dim_),
+        columns_(name, x, height_dim_ < 0 ? 0 : height_dim_) {
+    rows_.require(x.ndim >= 2, name, "must have at least 2 dimensions", x.ndim);
     rows_.require(height_dim_ >= 0, "height_dim", "must name a dimension of x", height_dim);
     rows_.require(width_dim_ >= 0, "width_dim", "must name a dimension of x", width_dim);
     rows_.require(height_dim_ != width_dim_, "width_dim", "must not be height_dim", width_dim);
-    const Status& status = columns_.status();
-    if (!status.ok()) rows_.fail(status.argument, status.expected, status.given, status.index);
+    rows_.fail(columns_.status());
     if (!rows_.ok()) return;
     images_.height = columns_.rows().n;
     images_.width = rows_.rows().n;
@@ -42,6 +50,8 @@ class ImageArguments {
       images_.batch_shape[images_.batch_dims++] = x.shape[d];
       images_.count *= x.shape[d];  // no more than rows, which fit
     }
+    const double pixels = static_cast<double>(images_.count) * images_.height * images_.width;
+    rows_.require(pixels <= kMostPixels, name, "must have at most 2^48 elements", pixels);
   }
 
   [[nodiscard]] const detail::Images& images() const noexcept { return images_; }
@@ -63,6 +73,11 @@ class ImageArguments {
   detail::ImageArray column_lam_output(const View& view) noexcept {
     return by_columns(columns_.optional_output("gradients.column_lam", view, Along::row_or_edges));
   }
+  /// Of iterations, each of which has so much to save: -1 where no list is so long.
+  [[nodiscard]] static std::int64_t saved(std::int64_t of_each, int iterations) noexcept {
+    std::int64_t count = 0;
+    return __builtin_mul_overflow(of_each, std::int64_t{iterations}, &count) ? -1 : count;
+  }
   /// A list of the caller's, of which a call needs so many elements.
   template <class Item>
   Item* required(const char* name, std::span<Item> items, std::int64_t count,
@@ -83,24 +98,42 @@ class ImageArguments {
     return by_columns(columns_.optional_broadcast(name, view, Along::row_or_edges));
   }
   detail::ImageLam row_lam(const Lam& lam) noexcept {
-    return {lam.number, row_lam("row_lam", lam.array)};
+    const detail::ConstRowArray lines =
+        rows_.optional_broadcast("row_lam", lam.array, Along::row_or_edges);
+    return {lam.number, by_rows(lines), {lam.number, lines}, rows_.rows()};
   }
   detail::ImageLam column_lam(const Lam& lam) noexcept {
-    return {lam.number, column_lam("column_lam", lam.array)};
+    const detail::ConstRowArray lines =
+        columns_.optional_broadcast("column_lam", lam.array, Along::row_or_edges);
+    return {lam.number, by_columns(lines), {lam.number, lines}, columns_.rows()};
+  }
+
+  /// A list that is written shares no memory with what is read, or is written too.
+  template <class Item>
+  void require_apart(const char* name, std::span<Item> items,
+                     std::initializer_list<detail::Footprint> others) noexcept {
+    const detail::Footprint own = footprint(items);
+    for (const detail::Footprint& other : others) {
+      if (may_overlap(own, other)) {
+        return rows_.fail(name, "must not share memory with another argument");
+      }
+    }
   }
 
  private:
+  static constexpr double kMostPixels = 0x1p48;  // more than any memory has: sizes cannot overflow
+
   /// Where `dim` is among the batch dimensions of lines along `along`.
   static int place_of(int dim, int along) noexcept { return dim < along ? dim : dim - 1; }
 
   template <class Data>
-  detail::BasicImageArray<Data> by_rows(const detail::BasicRowArray<Data>& array) const noexcept {
+  [[nodiscard]] detail::BasicImageArray<Data> by_rows(
+      const detail::BasicRowArray<Data>& array) const noexcept {
     return lay_out(array, place_of(height_dim_, width_dim_), images_.height);
   }
   template <class Data>
   detail::BasicImageArray<Data> by_columns(const detail::BasicRowArray<Data>& array) noexcept {
-    const Status& status = columns_.status();
-    if (!status.ok()) rows_.fail(status.argument, status.expected, status.given, status.index);
+    rows_.fail(columns_.status());
     detail::BasicImageArray<Data> images =
         lay_out(array, place_of(width_dim_, height_dim_), images_.width);
     std::swap(images.height, images.width);
@@ -111,8 +144,9 @@ class ImageArguments {
   /// `place` of the lines' batch.
   /// There it has a size of 1 only where it is broadcast, which its stride of 0 tells.
   template <class Data>
-  detail::BasicImageArray<Data> lay_out(const detail::BasicRowArray<Data>& lines, int place,
-                                        std::int32_t line_count) const noexcept {
+  [[nodiscard]] detail::BasicImageArray<Data> lay_out(const detail::BasicRowArray<Data>& lines,
+                                                      int place,
+                                                      std::int32_t line_count) const noexcept {
     detail::BasicImageArray<Data> array;
     if (!lines.given || !rows_.ok()) return array;
     array.data = lines.data;
@@ -136,11 +170,6 @@ class ImageArguments {
   detail::Images images_;
 };
 
-template <class Item>
-detail::Footprint footprint(std::span<Item> items) {
-  return {items.data(), static_cast<std::int64_t>(items.size_bytes())};
-}
-
 detail::SolvedImages lay_out(ImageArguments& arguments, const Solved2d& solved) {
   const detail::Images& images = arguments.images();
   detail::SolvedImages result;
@@ -151,14 +180,15 @@ detail::SolvedImages lay_out(ImageArguments& arguments, const Solved2d& solved) 
   const bool of_solution = solved.derivative == Derivative2d::of_solution;
   arguments.checks().require(of_solution || solved.iterations >= 1, "solved.iterations",
                              "must be at least 1", solved.iterations);
-  result.partitions = arguments.required(
-      "solved.partitions", solved.partitions,
-      (of_solution ? 1 : solved.iterations) * detail::SavedPasses(images).words(),
-      "must have saved_words2d elements");
+  const std::int64_t words = detail::SavedPasses(images).words();
+  result.partitions =
+      arguments.required("solved.partitions", solved.partitions,
+                         arguments.saved(words, of_solution ? 1 : solved.iterations),
+                         "must have saved_words2d elements");
   if (of_solution) return result;
-  result.momentum =
-      arguments.optional("solved.momentum", solved.momentum, images.count * solved.iterations,
-                         "must have one element an image and iteration");
+  result.momentum = arguments.optional("solved.momentum", solved.momentum,
+                                       arguments.saved(images.count, solved.iterations),
+                                       "must have one element an image and iteration");
   result.done = arguments.optional("solved.done", solved.done, images.count,
                                    "must have one element an image");
   return result;
@@ -167,20 +197,21 @@ detail::SolvedImages lay_out(ImageArguments& arguments, const Solved2d& solved) 
 }  // namespace
 
 std::int64_t image_count(const ConstView& x, int height_dim, int width_dim) noexcept {
-  ImageArguments arguments(x, height_dim, width_dim);
+  ImageArguments arguments("x", x, height_dim, width_dim);
   return arguments.checks().ok() ? arguments.images().count : 0;
 }
 
 std::int64_t saved_words2d(const ConstView& x, int iterations, int height_dim,
                            int width_dim) noexcept {
-  ImageArguments arguments(x, height_dim, width_dim);
+  ImageArguments arguments("x", x, height_dim, width_dim);
   if (!arguments.checks().ok() || iterations < 1) return 0;
-  return iterations * detail::SavedPasses(arguments.images()).words();
+  const std::int64_t words = detail::SavedPasses(arguments.images()).words();
+  return std::max<std::int64_t>(arguments.saved(words, iterations), 0);
 }
 
 Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
                            std::size_t& bytes) noexcept {
-  ImageArguments arguments(problem.x, problem.height_dim, problem.width_dim);
+  ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
   const detail::ImageLam row_lam = arguments.row_lam(problem.row_lam);
   const detail::ImageLam column_lam = arguments.column_lam(problem.column_lam);
   if (!arguments.checks().ok()) return arguments.checks().status();
@@ -193,7 +224,7 @@ Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
 
 Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results2d& results,
                  const Context& context) noexcept {
-  ImageArguments arguments(problem.x, problem.height_dim, problem.width_dim);
+  ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
   Arguments& checks = arguments.checks();
   detail::Forward2d call;
   call.images = arguments.images();
@@ -213,11 +244,13 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
                  "must be >= 0 and finite", solver.tol);
   const std::int64_t count = call.images.count;
   const int saved = solver.derivative == Derivative2d::of_solution ? 1 : solver.iterations;
-  call.partitions = arguments.optional("partitions", results.partitions,
-                                       saved * detail::SavedPasses(call.images).words(),
-                                       "must have saved_words2d elements");
-  call.momentum = arguments.optional("momentum", results.momentum, count * solver.iterations,
-                                     "must have one element an image and iteration");
+  call.partitions =
+      arguments.optional("partitions", results.partitions,
+                         arguments.saved(detail::SavedPasses(call.images).words(), saved),
+                         "must have saved_words2d elements");
+  call.momentum =
+      arguments.optional("momentum", results.momentum, arguments.saved(count, solver.iterations),
+                         "must have one element an image and iteration");
   call.gap = arguments.optional("gap", results.gap, count, "must have one element an image");
   call.iterations =
       arguments.optional("iterations", results.iterations, count, "must have one element an image");
@@ -225,19 +258,27 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   const detail::Footprint momentum = footprint(results.momentum);
   const detail::Footprint gap = footprint(results.gap);
   const detail::Footprint iterations = footprint(results.iterations);
+  const ConstView& x = problem.x;
   const ConstView& row_lam = problem.row_lam.array;
   const ConstView& column_lam = problem.column_lam.array;
+  const ConstView& start = solver.start;
   checks.require_apart(
-      "y", results.y, problem.x,
-      {row_lam, column_lam, solver.start, results.dual, partitions, momentum, gap, iterations});
-  checks.require_apart("dual", results.dual, solver.start,
-                       {problem.x, row_lam, column_lam, partitions, momentum, gap, iterations});
+      "y", results.y, x,
+      {row_lam, column_lam, start, results.dual, partitions, momentum, gap, iterations});
+  checks.require_apart("dual", results.dual, start,
+                       {x, row_lam, column_lam, partitions, momentum, gap, iterations});
+  arguments.require_apart("partitions", results.partitions,
+                          {x, row_lam, column_lam, start, momentum, gap, iterations});
+  arguments.require_apart("momentum", results.momentum,
+                          {x, row_lam, column_lam, start, gap, iterations});
+  arguments.require_apart("gap", results.gap, {x, row_lam, column_lam, start, iterations});
+  arguments.require_apart("iterations", results.iterations, {x, row_lam, column_lam, start});
   return dispatch(checks, &Backend::forward2d, call, context);
 }
 
 Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
                           const Gradients2d& gradients, const Context& context) noexcept {
-  ImageArguments arguments(grad_y, solved.height_dim, solved.width_dim);
+  ImageArguments arguments("grad_y", grad_y, solved.height_dim, solved.width_dim);
   Arguments& checks = arguments.checks();
   detail::Backward2d call;
   call.solved = lay_out(arguments, solved);
@@ -245,18 +286,21 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
   call.grad_x = arguments.optional_output("gradients.x", gradients.x);
   call.grad_row_lam = arguments.row_lam_output(gradients.row_lam);
   call.grad_column_lam = arguments.column_lam_output(gradients.column_lam);
+  const detail::Footprint partitions = footprint(solved.partitions);
+  const detail::Footprint momentum = footprint(solved.momentum);
+  const detail::Footprint done = footprint(solved.done);
   checks.require_apart("gradients.x", gradients.x, grad_y,
-                       {gradients.row_lam, gradients.column_lam, footprint(solved.partitions)});
+                       {gradients.row_lam, gradients.column_lam, partitions, momentum, done});
   checks.require_apart("gradients.row_lam", gradients.row_lam, {},
-                       {grad_y, gradients.column_lam, footprint(solved.partitions)});
+                       {grad_y, gradients.column_lam, partitions, momentum, done});
   checks.require_apart("gradients.column_lam", gradients.column_lam, {},
-                       {grad_y, footprint(solved.partitions)});
+                       {grad_y, partitions, momentum, done});
   return dispatch(checks, &Backend::backward2d, call, context);
 }
 
 Status prox_tv2d_jvp(const Solved2d& solved, const Tangents2d& tangents, const View& tangent_y,
                      const Context& context) noexcept {
-  ImageArguments arguments(tangent_y, solved.height_dim, solved.width_dim);
+  ImageArguments arguments("tangent_y", tangent_y, solved.height_dim, solved.width_dim);
   Arguments& checks = arguments.checks();
   detail::Jvp2d call;
   call.solved = lay_out(arguments, solved);
@@ -265,7 +309,8 @@ Status prox_tv2d_jvp(const Solved2d& solved, const Tangents2d& tangents, const V
   call.tangent_column_lam = arguments.column_lam("tangents.column_lam", tangents.column_lam);
   call.tangent_y = arguments.output("tangent_y", tangent_y);
   checks.require_apart("tangent_y", tangent_y, tangents.x,
-                       {tangents.row_lam, tangents.column_lam, footprint(solved.partitions)});
+                       {tangents.row_lam, tangents.column_lam, footprint(solved.partitions),
+                        footprint(solved.momentum), footprint(solved.done)});
   return dispatch(checks, &Backend::jvp2d, call, context);
 }
 

@@ -9,8 +9,10 @@
 #include <algorithm>
 
 #include "cpu/cpu_backend.h"
+#include "cpu/image_io.h"
 #include "cpu/image_tasks.h"
 #include "step/row/row_io.h"
+#include "step/segment.h"
 
 namespace tautline::detail {
 namespace {
@@ -66,64 +68,80 @@ class ImageGradient {
         columns_(column_lines(call.solved.images)) {}
 
   void operator()(std::int64_t image) noexcept {
-    const bool sharp = call_.solved.mode == Mode::sharp;
-    load(call_.grad_y.image(call_.solved.images, image));
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      s_.grad_x[i] = sharp ? 2 * s_.grad_y[i] : T(0);
-      if (sharp) s_.grad_y[i] = -s_.grad_y[i];
-    }
+    const Images& images = call_.solved.images;
+    load_image(call_.grad_y.image(images, image), images.height, images.width, s_.grad_y);
     std::fill_n(s_.q_next, s_.pixels, T(0));
     std::fill_n(s_.q_after, s_.pixels, T(0));
     std::fill_n(s_.row_lam, lam_count(call_.grad_row_lam), 0.0);
     std::fill_n(s_.column_lam, lam_count(call_.grad_column_lam), 0.0);
-    const int done =
-        call_.solved.done == nullptr ? call_.solved.iterations : call_.solved.done[image];
-    for (int k = done - 1; k >= 0; --k) iterate_back(image, k, k == done - 1, done);
-    store(call_.grad_x, image, s_.grad_x, call_.solved.images.height, call_.solved.images.width);
-    store(call_.grad_row_lam, image, s_.row_lam, call_.grad_row_lam.height,
-          call_.grad_row_lam.width);
-    store(call_.grad_column_lam, image, s_.column_lam, call_.grad_column_lam.height,
-          call_.grad_column_lam.width);
+    const int done = iterations_of(call_.solved, image);
+    bool goes_back = true;
+    bool went_back = true;
+    for (int k = done - 1; k >= 0 && (goes_back || went_back); --k) {
+      went_back = goes_back && k < done - 1;
+      goes_back = iterate_back(image, k, done);
+    }
+    const bool sharp = call_.solved.mode == Mode::sharp;
+    store_image(call_.grad_x, images, image, [&](std::int64_t i) {
+      return sharp ? mirror(s_.grad_y[i], s_.grad_x[i]) : s_.grad_x[i];
+    });
+    const double sign = sharp ? -1 : 1;
+    store_image(call_.grad_row_lam, images, image,
+                [&](std::int64_t i) { return sign * s_.row_lam[i]; });
+    store_image(call_.grad_column_lam, images, image,
+                [&](std::int64_t i) { return sign * s_.column_lam[i]; });
   }
 
  private:
-  [[nodiscard]] double momentum_of(std::int64_t image, int k, int done) const noexcept {
+  [[nodiscard]] T momentum_of(std::int64_t image, int k, int done) const noexcept {
     if (call_.solved.momentum == nullptr || k >= done) return 0;
-    return call_.solved.momentum[image * call_.solved.iterations + k];
+    return static_cast<T>(call_.solved.momentum[image * call_.solved.iterations + k]);
   }
 
-  void iterate_back(std::int64_t image, int k, bool is_last, int done) noexcept {
-    const auto next = static_cast<T>(momentum_of(image, k + 1, done));
-    const auto after = static_cast<T>(momentum_of(image, k + 2, done));
-    // q_after becomes gQ: what it was is not needed again.
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      s_.q_after[i] = (1 + next) * s_.q_next[i] - after * s_.q_after[i];
-      s_.incoming[i] = (is_last ? s_.grad_y[i] : T(0)) - s_.q_after[i];
-    }
+  /// Whether anything goes back to the iteration before it. Where no pass of the last iteration has
+  /// a tie nothing does, and the gradient of x is that of y bit for bit.
+  bool iterate_back(std::int64_t image, int k, int done) noexcept {
     const SavedPasses saved(call_.solved.images);
-    pass(columns_, call_.solved.partitions + saved.columns(image, k), call_.grad_column_lam, false,
-         s_.column_lam);
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      s_.incoming[i] = s_.q_after[i] + s_.mean[i];
-      s_.grad_x[i] += s_.incoming[i];
+    const std::uint32_t* row_codes = call_.solved.partitions + saved.rows(image, k);
+    const std::uint32_t* column_codes = call_.solved.partitions + saved.columns(image, k);
+    if (k == done - 1) {
+      pass(columns_, column_codes, call_.grad_column_lam, false, s_.grad_y, s_.incoming,
+           s_.column_lam);
+      std::copy_n(s_.incoming, s_.pixels, s_.grad_x);
+    } else {
+      const T next = momentum_of(image, k + 1, done);
+      const T after = momentum_of(image, k + 2, done);
+      // q_after becomes gQ: what it was is not needed again.
+      for (std::int64_t i = 0; i < s_.pixels; ++i) {
+        s_.q_after[i] = (1 + next) * s_.q_next[i] - after * s_.q_after[i];
+        s_.incoming[i] = -s_.q_after[i];
+      }
+      pass(columns_, column_codes, call_.grad_column_lam, false, s_.incoming, s_.mean,
+           s_.column_lam);
+      for (std::int64_t i = 0; i < s_.pixels; ++i) {
+        s_.incoming[i] = s_.q_after[i] + s_.mean[i];
+        s_.grad_x[i] += s_.incoming[i];
+      }
     }
-    pass(rows_, call_.solved.partitions + saved.rows(image, k), call_.grad_row_lam, true,
-         s_.row_lam);
+    pass(rows_, row_codes, call_.grad_row_lam, true, s_.incoming, s_.mean, s_.row_lam);
+    bool goes_back = false;
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
       s_.q_after[i] = s_.incoming[i] - s_.mean[i];
       s_.grad_x[i] -= s_.q_after[i];
+      goes_back |= s_.q_after[i] != 0;
     }
     std::swap(s_.q_next, s_.q_after);
+    return goes_back;
   }
 
-  /// mean = S incoming; adds what the pass says of its lams. It cannot fail: the memory is there.
+  /// mean = S in; adds what the pass says of its lams. It cannot fail: the memory is there.
   void pass(const Lines& lines, const std::uint32_t* partition, const ImageArray& lam_gradient,
-            bool along_rows, double* lam_sum) noexcept {
+            bool along_rows, const T* in, T* mean, double* lam_sum) noexcept {
     Backward1d call;
     call.solved.rows = rows_of(lines);
     call.solved.partition = partition;
-    call.grad_y = lines_array<const void>(s_.incoming, kDType<T>, lines);
-    call.grad_x = lines_array<void>(s_.mean, kDType<T>, lines);
+    call.grad_y = lines_array<const void>(in, kDType<T>, lines);
+    call.grad_x = lines_array<void>(mean, kDType<T>, lines);
     if (lam_gradient.given) {
       const std::int32_t lams = along_rows ? lam_gradient.width : lam_gradient.height;
       // As the gradient is stored: row by row.
@@ -135,34 +153,6 @@ class ImageGradient {
     for (std::int64_t i = 0; i < lam_count(lam_gradient); ++i) {
       lam_sum[i] += static_cast<double>(s_.pass_lam[i]);
     }
-  }
-
-  void load(const ImageSpan<const void>& from) noexcept {
-    with_storage(from.dtype, [&](auto storage) {
-      const auto* data = static_cast<const decltype(storage)*>(from.data);
-      for (std::int32_t r = 0; r < call_.solved.images.height; ++r) {
-        for (std::int32_t c = 0; c < call_.solved.images.width; ++c) {
-          s_.grad_y[std::int64_t{r} * call_.solved.images.width + c] =
-              from_storage<T>(data[r * from.row_stride + c * from.column_stride]);
-        }
-      }
-    });
-  }
-  template <class Value>
-  void store(const ImageArray& array, std::int64_t image, const Value* values, std::int32_t height,
-             std::int32_t width) noexcept {
-    if (!array.given) return;
-    const ImageSpan<void> to = array.image(call_.solved.images, image);
-    with_storage(to.dtype, [&](auto storage) {
-      using Storage = decltype(storage);
-      auto* data = static_cast<Storage*>(to.data);
-      for (std::int32_t r = 0; r < height; ++r) {
-        for (std::int32_t c = 0; c < width; ++c) {
-          data[r * to.row_stride + c * to.column_stride] =
-              to_storage<Storage>(values[std::int64_t{r} * width + c]);
-        }
-      }
-    });
   }
 
   const Backward2d& call_;
@@ -193,8 +183,12 @@ std::size_t iterations_backward2d_workspace(const Images& images, const Context&
 }
 
 Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept {
-  return call.grad_y.dtype == DType::float64 ? backward_in<double>(call, context)
-                                             : backward_in<float>(call, context);
+  const auto is_float64 = [](const auto& array) {
+    return array.given && array.dtype == DType::float64;
+  };
+  const bool wide = is_float64(call.grad_y) || is_float64(call.grad_x) ||
+                    is_float64(call.grad_row_lam) || is_float64(call.grad_column_lam);
+  return wide ? backward_in<double>(call, context) : backward_in<float>(call, context);
 }
 
 }  // namespace tautline::detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/image_io.h"
 #include "cpu/parallel.h"
 #include "cpu/targets.h"
 
@@ -15,9 +16,9 @@ std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context)
 
 std::size_t workspace2d(const Images& images, DType /*dtype*/, bool /*by_edge*/,
                         const Context& context) noexcept {
-  return std::max({forward2d_workspace(images, context),
-                   iterations_backward2d_workspace(images, context),
-                   solution_backward2d_workspace(images, context)});
+  return std::max(
+      {forward2d_workspace(images, context), iterations_backward2d_workspace(images, context),
+       iterations_jvp2d_workspace(images, context), solution2d_workspace(images, context)});
 }
 
 namespace {
@@ -38,11 +39,32 @@ Status on_chosen_target(const Call& call, const Context& context) noexcept {
   return status.ok() ? kFunction(call, context) : status;
 }
 
+bool is_empty(const Images& images) noexcept {
+  return images.count == 0 || images.height == 0 || images.width == 0;
+}
+
+/// Images without pixels may still have lams.
+void store_zeros(const ImageArray& array, const Images& images) noexcept {
+  for (std::int64_t image = 0; image < images.count; ++image) {
+    store_image(array, images, image, [](std::int64_t) { return 0.0; });
+  }
+}
+
 Status backward2d(const Backward2d& call, const Context& context) noexcept {
   const Images& images = call.solved.images;
-  if (images.count == 0 || images.height == 0 || images.width == 0) return {};
+  if (is_empty(images)) {
+    store_zeros(call.grad_row_lam, images);
+    store_zeros(call.grad_column_lam, images);
+    return {};
+  }
   return call.solved.derivative == Derivative2d::of_solution ? solution_backward2d(call, context)
                                                              : iterations_backward2d(call, context);
+}
+
+Status jvp2d(const Jvp2d& call, const Context& context) noexcept {
+  if (is_empty(call.solved.images)) return {};
+  return call.solved.derivative == Derivative2d::of_solution ? solution_jvp2d(call, context)
+                                                             : iterations_jvp2d(call, context);
 }
 
 }  // namespace
@@ -61,7 +83,7 @@ const Backend kCpuBackend = {
     .workspace2d = workspace2d,
     .forward2d = on_chosen_target<forward2d>,
     .backward2d = on_chosen_target<backward2d>,
-    .jvp2d = nullptr,
+    .jvp2d = on_chosen_target<jvp2d>,
 };
 
 }  // namespace tautline::detail

@@ -23,7 +23,10 @@ Status forward2d(const Forward2d& call, const Context& context) noexcept;
 /// Of the iterations, and of the exact solution.
 std::size_t iterations_backward2d_workspace(const Images& images, const Context& context) noexcept;
 Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept;
-std::size_t solution_backward2d_workspace(const Images& images, const Context& context) noexcept;
+std::size_t iterations_jvp2d_workspace(const Images& images, const Context& context) noexcept;
+Status iterations_jvp2d(const Jvp2d& call, const Context& context) noexcept;
+std::size_t solution2d_workspace(const Images& images, const Context& context) noexcept;
 Status solution_backward2d(const Backward2d& call, const Context& context) noexcept;
+Status solution_jvp2d(const Jvp2d& call, const Context& context) noexcept;
 
 }  // namespace tautline::detail

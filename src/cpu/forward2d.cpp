@@ -1,59 +1,75 @@
 // 2D forward on the CPU: passes of exact 1D solves over an image's rows and columns.
+//
+//   Qb = Q + b (Q - Qold);  Z = rows(X - Qb);  A = Qb + Z;  Y = columns(A);  Qnew = A - Y
+//
+// A is X - P, and P = X - A and Q are what rows and columns hold of X - Y. So written, rows of A
+// that are constant stay so, bit for bit.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "cpu/cpu_backend.h"
+#include "cpu/image_components.h"
+#include "cpu/image_io.h"
+#include "cpu/image_quality.h"
 #include "cpu/image_tasks.h"
+#include "cpu/sum_in_lanes.h"
+#include "cpu/targets.h"
 #include "cpu/value_checks.h"
 #include "step/row/row_io.h"
+#include "step/segment.h"
 
 namespace tautline::detail {
 namespace {
 
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 /// Memory of one image, in the arithmetic of its type, row by row.
 template <class T>
 struct ImageScratch {
-  ImageScratch(Scratch& scratch, const Images& images) noexcept
+  ImageScratch(Scratch& scratch, const Images& images, bool polishes) noexcept
       : pixels(std::int64_t{images.height} * images.width),
         x(scratch.take<T>(pixels)),
-        row_input(scratch.take<T>(pixels)),
-        column_input(scratch.take<T>(pixels)),
-        row_solution(scratch.take<T>(pixels)),
+        input(scratch.take<T>(pixels)),
         y(scratch.take<T>(pixels)),
-        q(scratch.take<T>(pixels)) {}
+        q(scratch.take<T>(pixels)),
+        q_ahead(scratch.take<T>(pixels)),
+        parts((pixels + kPixelsAPart - 1) / kPixelsAPart),
+        part_sums(scratch.take<double>(parts)),
+        quality(scratch, images),
+        components(scratch, polishes ? images : Images{}) {
+    if (!polishes) return;
+    row_codes = scratch.take<std::uint32_t>(SavedPasses(images).row_words);
+    column_codes = scratch.take<std::uint32_t>(SavedPasses(images).column_words);
+  }
 
-  static std::size_t bytes(const Images& images) noexcept {
+  static std::size_t bytes(const Images& images, bool polishes) noexcept {
     Scratch scratch(nullptr);
-    ImageScratch(scratch, images);
+    ImageScratch(scratch, images, polishes);
     return scratch.used();
   }
 
   std::int64_t pixels;
   T* x;
-  T* row_input;     // X - Qb
-  T* column_input;  // X - P
-  T* row_solution;
+  T* input;  // of the rows, X - Qb; then of the columns, A
   T* y;
-  T* q;  // of the iteration before
+  T* q;        // of the iteration before
+  T* q_ahead;  // Qb
+  std::int64_t parts;
+  double* part_sums;
+  ImageQuality<T> quality;
+  // For polishing only:
+  Components components;
+  std::uint32_t* row_codes = nullptr;  // of the last passes, where the caller does not want them
+  std::uint32_t* column_codes = nullptr;
 };
 
-/// Those of the lines of one image.
-RowLam row_lam_of(const Forward2d& call, std::int64_t image) noexcept {
-  RowLam lam = {call.row_lam.number, {}};
-  if (!call.row_lam.array.given) return lam;
-  const ImageSpan<const void> span = call.row_lam.array.image(call.images, image);
-  lam.array = {span.data, span.dtype, true, call.row_lam.array.width, span.column_stride, {}};
-  lam.array.batch_strides[0] = span.row_stride;
-  return lam;
-}
-RowLam column_lam_of(const Forward2d& call, std::int64_t image) noexcept {
-  RowLam lam = {call.column_lam.number, {}};
-  if (!call.column_lam.array.given) return lam;
-  const ImageSpan<const void> span = call.column_lam.array.image(call.images, image);
-  lam.array = {span.data, span.dtype, true, call.column_lam.array.height, span.row_stride, {}};
-  lam.array.batch_strides[0] = span.column_stride;
-  return lam;
+/// Where the solution's derivatives are wanted of images that have come near it, the components
+/// that these are taken on also give its values.
+bool polishes(const Solver2d& solver) noexcept {
+  return solver.derivative == Derivative2d::of_solution && solver.tol > 0;
 }
 
 template <class T>
@@ -62,39 +78,45 @@ class ImageSolver {
   ImageSolver(const Forward2d& call, const ImageScratch<T>& scratch,
               const Context& context) noexcept
       : call_(call),
+        images_(call.images),
         s_(scratch),
         context_(context),
         rows_(row_lines(call.images)),
         columns_(column_lines(call.images)) {}
 
   void operator()(std::int64_t image) noexcept {
-    const ImageSpan<const void> x = call_.x.image(call_.images, image);
-    const RowLam row_lam = row_lam_of(call_, image);
-    const RowLam column_lam = column_lam_of(call_, image);
-    if (!load(x)) return store_nan(image);
-    std::copy_n(s_.x, s_.pixels, s_.row_input);  // Q is 0
-    std::fill_n(s_.q, s_.pixels, T(0));
+    const bool is_copied =
+        EdgeLams(call_.row_lam, images_, image).are_zero(images_.height, images_.width - 1) &&
+        EdgeLams(call_.column_lam, images_, image).are_zero(images_.height - 1, images_.width);
+    if (is_copied) return copy(image);
+    if (!load(image)) return store_nan(image);
+    start(image);
+    const RowLam row_lam = {call_.row_lam.number,
+                            row_lam_lines(call_.row_lam.array, images_, image)};
+    const RowLam column_lam = {call_.column_lam.number,
+                               column_lam_lines(call_.column_lam.array, images_, image)};
     double t = 1;
     double momentum = 0;
-    double gap = std::numeric_limits<double>::quiet_NaN();
+    double gap = kNan;
     int done = 0;
     for (bool stops = false; !stops;) {
       if (call_.momentum != nullptr) momentum_of(image)[done] = momentum;
-      pass(rows_, row_lam, s_.row_input, s_.row_solution, partition_of(image, done, true));
-      for (std::int64_t i = 0; i < s_.pixels; ++i) {
-        s_.column_input[i] = s_.x[i] - (s_.row_input[i] - s_.row_solution[i]);
-      }
-      pass(columns_, column_lam, s_.column_input, s_.y, partition_of(image, done, false));
+      pass(rows_, row_lam, s_.input, s_.input, partition_of(image, done, true));
+      for_each_pixel([&](std::int64_t i) { s_.input[i] += s_.q_ahead[i]; });
+      pass(columns_, column_lam, s_.input, s_.y, partition_of(image, done, false));
       ++done;
-      const bool is_last = done == call_.solver.iterations;
-      const bool looks = call_.solver.tol > 0 && (done % kIterationsBetweenLooks == 0 || is_last);
-      if (looks || (is_last && call_.gap != nullptr)) gap = duality_gap(row_lam);
-      stops = is_last || (looks && gap <= call_.solver.tol * objective(row_lam, column_lam));
-      if (!stops) momentum = next_row_input(t);
+      stops = done == call_.solver.iterations;
+      const bool looks = call_.solver.tol > 0 && (stops || done % kIterationsBetweenLooks == 0);
+      if (looks || (stops && call_.gap != nullptr)) {
+        const Quality quality = quality_of(image, s_.y);
+        gap = quality.gap;
+        stops = stops || (std::isfinite(gap) && gap <= call_.solver.tol * quality.objective);
+      }
+      if (!stops) momentum = go_on(t);
     }
-    if (call_.gap != nullptr) call_.gap[image] = gap;
     if (call_.iterations != nullptr) call_.iterations[image] = done;
-    store(call_.y.image(call_.images, image));
+    store_image(call_.dual, images_, image, [&](std::int64_t i) { return s_.input[i] - s_.y[i]; });
+    finish(image, gap);
   }
 
  private:
@@ -103,13 +125,72 @@ class ImageSolver {
   [[nodiscard]] double* momentum_of(std::int64_t image) const noexcept {
     return call_.momentum + image * call_.solver.iterations;
   }
+  /// How many iterations' partitions are kept.
+  [[nodiscard]] int kept_iterations() const noexcept {
+    return call_.solver.derivative == Derivative2d::of_solution ? 1 : call_.solver.iterations;
+  }
   /// Where a pass's partition goes: with those of all passes, or over that of the pass before.
   [[nodiscard]] std::uint32_t* partition_of(std::int64_t image, int iteration,
                                             bool of_rows) const noexcept {
-    if (call_.partitions == nullptr) return nullptr;
-    const SavedPasses saved(call_.images);
-    const int kept = call_.solver.derivative == Derivative2d::of_solution ? 0 : iteration;
+    if (call_.partitions == nullptr) return of_rows ? s_.row_codes : s_.column_codes;
+    const SavedPasses saved(images_);
+    const int kept = std::min(iteration, kept_iterations() - 1);
     return call_.partitions + (of_rows ? saved.rows(image, kept) : saved.columns(image, kept));
+  }
+
+  /// Whether all samples are finite. Those far from 0, for how far they are apart, are taken from
+  /// the first on: that loses nothing, and then nothing is lost between the passes.
+  bool load(std::int64_t image) noexcept {
+    load_image(call_.x.image(images_, image), images_.height, images_.width, s_.x);
+    const Extent<T> extent = extent_of(s_.x);
+    if (!extent.finite) return false;
+    const bool is_far = (extent.low > 0 && extent.high / 2 <= extent.low) ||
+                        (extent.high < 0 && extent.low / 2 >= extent.high);
+    offset_ = is_far ? s_.x[0] : T(0);
+    if (is_far) {
+      for (std::int64_t i = 0; i < s_.pixels; ++i) s_.x[i] -= offset_;
+    }
+    const T low = std::abs(extent.low - offset_);
+    largest_ = static_cast<double>(std::max(low, std::abs(extent.high - offset_)));
+    return true;
+  }
+
+  /// From the last iteration to the result, and its gap.
+  void finish(std::int64_t image, double gap) noexcept {
+    const T* y = s_.y;
+    if (polishes(call_.solver)) {
+      polish(image, s_.q_ahead);
+      const double polished = quality_of(image, s_.q_ahead).gap;
+      if (polished < gap) {
+        gap = polished;
+        y = s_.q_ahead;
+      }
+    }
+    const bool sharp = call_.mode == Mode::sharp;
+    store_image(call_.y, images_, image, [&](std::int64_t i) {
+      const T value = sharp ? mirror(s_.x[i], y[i]) : y[i];
+      return offset_ == 0 ? value : value + offset_;
+    });
+    if (call_.gap == nullptr) return;
+    if (offset_ != 0) {  // what the result loses by it belongs to the gap
+      for (std::int64_t i = 0; i < s_.pixels; ++i) s_.q[i] = (y[i] + offset_) - offset_;
+      gap = quality_of(image, s_.q).gap;
+    }
+    call_.gap[image] = gap / scale() / scale();
+  }
+
+  /// From 0, or from where the caller says, unless that is not finite.
+  void start(std::int64_t image) noexcept {
+    bool starts_at_0 = !call_.start.given;
+    if (call_.start.given) {
+      load_image(call_.start.image(images_, image), images_.height, images_.width, s_.q);
+      starts_at_0 = !extent_of(s_.q).finite;
+    }
+    if (starts_at_0) std::fill_n(s_.q, s_.pixels, T(0));
+    for (std::int64_t i = 0; i < s_.pixels; ++i) {
+      s_.q_ahead[i] = s_.q[i];
+      s_.input[i] = s_.x[i] - s_.q[i];
+    }
   }
 
   /// It cannot fail: lams have been looked at, and the memory is there.
@@ -124,181 +205,193 @@ class ImageSolver {
     static_cast<void>(forward1d(call, context_));
   }
 
-  /// X - Qb, with the momentum of the accelerated method, which is returned.
-  double next_row_input(double& t) noexcept {
+  template <class Use>
+  void for_each_pixel(const Use& use) const noexcept {
+    for_each_part(s_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) use(i);
+    });
+  }
+
+  /// To the rows' next input, with the momentum of the accelerated method, which is returned.
+  double go_on(double& t) noexcept {
     if (call_.solver.method == Method2d::dykstra) {
-      for (std::int64_t i = 0; i < s_.pixels; ++i) {
-        s_.row_input[i] = s_.x[i] - (s_.column_input[i] - s_.y[i]);
-      }
+      for_each_pixel([&](std::int64_t i) {
+        s_.q_ahead[i] = s_.input[i] - s_.y[i];
+        s_.input[i] = s_.x[i] - s_.q_ahead[i];
+      });
       return 0;
     }
-    double leads_away = 0;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      const T q = s_.column_input[i] - s_.y[i];
-      const T ahead = s_.x[i] - s_.row_input[i];
-      leads_away += static_cast<double>(ahead - q) * static_cast<double>(q - s_.q[i]);
-    }
+    // Q takes the place of Y, which the columns make anew.
+    const double scale = this->scale();
+    for_each_part(s_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
+      s_.part_sums[first / kPixelsAPart] = sum_in_lanes(last - first, [&](std::int64_t k) {
+        const std::int64_t i = first + k;
+        s_.y[i] = s_.input[i] - s_.y[i];
+        return (static_cast<double>(s_.q_ahead[i] - s_.y[i]) * scale) *
+               (static_cast<double>(s_.y[i] - s_.q[i]) * scale);
+      });
+    });
+    std::swap(s_.q, s_.y);
+    const T* q = s_.q;
+    const T* before = s_.y;
+    const double leads_away = std::accumulate(s_.part_sums, s_.part_sums + s_.parts, 0.0);
     if (leads_away > 0) t = 1;
     const double next = (1 + std::sqrt(1 + 4 * t * t)) / 2;
     const auto momentum = static_cast<T>((t - 1) / next);
     t = next;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      const T q = s_.column_input[i] - s_.y[i];
-      s_.row_input[i] = s_.x[i] - (q + momentum * (q - s_.q[i]));
-      s_.q[i] = q;
-    }
+    for_each_pixel([&](std::int64_t i) {
+      s_.q_ahead[i] = q[i] + momentum * (q[i] - before[i]);
+      s_.input[i] = s_.x[i] - s_.q_ahead[i];
+    });
     return static_cast<double>(momentum);
   }
 
-  /// lam of the edge behind element e of a line.
-  [[nodiscard]] static double lam_at(const RowLam& lam, const Rows& rows, std::int64_t line,
-                                     std::int32_t e) noexcept {
-    if (!lam.array.given) return lam.number;
-    return load_element(lam.array.row(rows, line), lam.array.size > 1 ? e : 0);
+  /// The values that the last passes' components have where they are those of the solution: all
+  /// that a component's border holds goes to its pixels.
+  void polish(std::int64_t image, T* out) noexcept {
+    Components& components = s_.components;
+    components.find(partition_of(image, 0, true), partition_of(image, 0, false));
+    const auto first = [&](std::int64_t i) {
+      return static_cast<double>(s_.x[components.first_of(i)]);
+    };
+    // Differences, so that no digit is lost however far from 0 they are.
+    components.sum([&](std::int64_t i) { return static_cast<double>(s_.x[i]) - first(i); });
+    const EdgeLams row_lam(call_.row_lam, images_, image);
+    const EdgeLams column_lam(call_.column_lam, images_, image);
+    components.add_jumps(true, [&](std::int32_t r, std::int32_t c) { return row_lam.at(r, c); });
+    components.add_jumps(false,
+                         [&](std::int32_t r, std::int32_t c) { return column_lam.at(r, c); });
+    components.take_means();
+    for (std::int64_t i = 0; i < s_.pixels; ++i) {
+      out[i] = static_cast<T>(first(i) + components.mean(i));
+    }
   }
 
-  /// Behind a pass over the columns only the rows have a gap. Their dual variable is kept within
-  /// its bounds, and at them where it is but for rounding; what that changes is paid for.
-  [[nodiscard]] double duality_gap(const RowLam& lam) const noexcept {
-    const Rows rows = rows_of(rows_);
-    double largest = 0;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      largest = std::max(largest, std::abs(static_cast<double>(s_.x[i])));
+  /// Of differences, such that their squares are numbers whatever the image is like.
+  [[nodiscard]] double scale() const noexcept {
+    if (sizeof(T) == sizeof(float) || largest_ == 0) return 1;
+    return std::ldexp(1.0, -std::clamp(std::ilogb(largest_), -1000, 1000));
+  }
+  /// Times the square of scale().
+  [[nodiscard]] Quality quality_of(std::int64_t image, const T* y) const noexcept {
+    return s_.quality.of(y, {s_.x, s_.input, s_.y, largest_, scale()},
+                         EdgeLams(call_.row_lam, images_, image),
+                         EdgeLams(call_.column_lam, images_, image));
+  }
+
+  [[nodiscard]] Extent<T> extent_of(const T* values) const noexcept {
+    Extent<T> all = {values[0], values[0], true};
+    for (std::int32_t r = 0; r < images_.height; ++r) {
+      Extent<T> row;
+      chosen_cpu_target().kernels<T>().measure_rows(values + std::int64_t{r} * images_.width, 0, 1,
+                                                    images_.width, &row);
+      all = {std::min(all.low, row.low), std::max(all.high, row.high), all.finite && row.finite};
     }
-    double gap = 0;
-    for (std::int32_t r = 0; r < rows_.count; ++r) {
-      const std::int64_t first = r * rows_.apart;
-      double u = 0;       // of the pass
-      double before = 0;  // as it is counted
-      for (std::int32_t k = 0; k < rows_.length; ++k) {
-        const std::int64_t i = first + k;
-        const double p = static_cast<double>(s_.x[i]) - static_cast<double>(s_.column_input[i]);
-        u -= p;
-        double counted = 0;
-        if (k + 1 < rows_.length) {
-          const double bound = lam_at(lam, rows, r, k);
-          const double near = kSnap * std::max(bound, largest);
-          counted = std::clamp(u, -bound, bound);
-          if (bound - counted <= near) counted = bound;
-          if (counted + bound <= near) counted = -bound;
-          const double rise = static_cast<double>(s_.y[i + 1]) - static_cast<double>(s_.y[i]);
-          if (rise != 0) gap += bound * std::abs(rise) - counted * rise;
-        }
-        const double residual = (before - counted) - p;
-        gap += residual * residual / 2;
-        before = counted;
+    return all;
+  }
+
+  /// As 1D copies rows, bit for bit, and says of each line which way its samples go: so the
+  /// derivatives of all iterations are those of one. The columns are copied for their codes alone.
+  void copy(std::int64_t image) const noexcept {
+    const ImageSpan<const void> x = call_.x.image(images_, image);
+    const ImageSpan<void> y = call_.y.image(images_, image);
+    Forward1d call;
+    call.rows = rows_of(rows_);
+    call.x = rows_array(x, images_);
+    call.y = rows_array(y, images_);
+    call.partition = partition_of(image, 0, true);
+    static_cast<void>(forward1d(call, context_));
+    if (call_.partitions != nullptr) {
+      call.rows = rows_of(columns_);
+      call.x = columns_array(x, images_);
+      call.y = columns_array(y, images_);
+      call.partition = partition_of(image, 0, false);
+      static_cast<void>(forward1d(call, context_));
+      const SavedPasses saved(images_);
+      for (int k = 1; k < kept_iterations(); ++k) {
+        std::copy_n(partition_of(image, 0, true), saved.row_words, partition_of(image, k, true));
+        std::copy_n(partition_of(image, 0, false), saved.column_words,
+                    partition_of(image, k, false));
       }
     }
-    return gap;
+    store_image(call_.dual, images_, image, [](std::int64_t) { return 0.0; });
+    store_no_iterations(image, 0);
   }
 
-  [[nodiscard]] double objective(const RowLam& row_lam, const RowLam& column_lam) const noexcept {
-    double sum = 0;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      const double change = static_cast<double>(s_.x[i]) - static_cast<double>(s_.y[i]);
-      sum += change * change / 2;
+  /// All of it NaN, and each line one segment.
+  void store_nan(std::int64_t image) const noexcept {
+    store_image(call_.y, images_, image, [](std::int64_t) { return kNan; });
+    store_image(call_.dual, images_, image, [](std::int64_t) { return kNan; });
+    const SavedPasses saved(images_);
+    for (int k = 0; call_.partitions != nullptr && k < kept_iterations(); ++k) {
+      store_one_segment(partition_of(image, k, true), saved.row_words, rows_);
+      store_one_segment(partition_of(image, k, false), saved.column_words, columns_);
     }
-    return sum + penalty(rows_, row_lam) + penalty(columns_, column_lam);
+    store_no_iterations(image, kNan);
   }
-  [[nodiscard]] double penalty(const Lines& lines, const RowLam& lam) const noexcept {
-    const Rows rows = rows_of(lines);
-    double sum = 0;
-    for (std::int32_t line = 0; line < lines.count; ++line) {
-      const T* values = s_.y + line * lines.apart;
-      for (std::int32_t k = 0; k + 1 < lines.length; ++k) {
-        const double rise = static_cast<double>(values[(k + 1) * lines.stride]) -
-                            static_cast<double>(values[k * lines.stride]);
-        if (rise != 0) sum += lam_at(lam, rows, line, k) * std::abs(rise);
-      }
+  static void store_one_segment(std::uint32_t* words, std::int64_t count,
+                                const Lines& lines) noexcept {
+    std::fill_n(words, count, 0U);
+    for (std::int64_t first = 0; first < count; first += partition_words(lines.length)) {
+      words[first] = static_cast<std::uint32_t>(Code::plain);
     }
-    return sum;
   }
-
-  /// Whether all samples are finite.
-  bool load(const ImageSpan<const void>& from) noexcept {
-    bool finite = true;
-    with_storage(from.dtype, [&](auto storage) {
-      using Storage = decltype(storage);
-      const auto* data = static_cast<const Storage*>(from.data);
-      for_each_pixel([&](std::int64_t i, std::int32_t r, std::int32_t c) {
-        const T value = from_storage<T>(data[r * from.row_stride + c * from.column_stride]);
-        s_.x[i] = value;
-        finite = finite && value - value == 0;
-      });
-    });
-    return finite;
-  }
-  void store(const ImageSpan<void>& to) noexcept {
-    with_storage(to.dtype, [&](auto storage) {
-      using Storage = decltype(storage);
-      auto* data = static_cast<Storage*>(to.data);
-      const bool sharp = call_.mode == Mode::sharp;
-      for_each_pixel([&](std::int64_t i, std::int32_t r, std::int32_t c) {
-        const T value = sharp ? s_.x[i] + (s_.x[i] - s_.y[i]) : s_.y[i];
-        data[r * to.row_stride + c * to.column_stride] = to_storage<Storage>(value);
-      });
-    });
-  }
-  void store_nan(std::int64_t image) noexcept {
-    std::fill_n(s_.x, s_.pixels, std::numeric_limits<T>::quiet_NaN());
-    std::copy_n(s_.x, s_.pixels, s_.y);
-    if (call_.gap != nullptr) call_.gap[image] = std::numeric_limits<double>::quiet_NaN();
+  void store_no_iterations(std::int64_t image, double gap) const noexcept {
+    if (call_.momentum != nullptr) std::fill_n(momentum_of(image), call_.solver.iterations, 0.0);
+    if (call_.gap != nullptr) call_.gap[image] = gap;
     if (call_.iterations != nullptr) call_.iterations[image] = 0;
-    store(call_.y.image(call_.images, image));
   }
-  template <class Use>
-  void for_each_pixel(const Use& use) const noexcept {
-    std::int64_t i = 0;
-    for (std::int32_t r = 0; r < call_.images.height; ++r) {
-      for (std::int32_t c = 0; c < call_.images.width; ++c) use(i++, r, c);
-    }
-  }
-
-  /// A dual variable so near its bound, by the size of what it was summed up from, is at it.
-  static constexpr double kSnap = sizeof(T) == sizeof(float) ? 2e-5 : 1e-13;
 
   const Forward2d& call_;
-  const ImageScratch<T> s_;
+  const Images& images_;
+  ImageScratch<T> s_;
   const Context context_;  // of the passes
   const Lines rows_;
   const Lines columns_;
+  // Of the image:
+  T offset_ = 0;
+  double largest_ = 0;  // |x|, without the offset
 };
 
 /// Before anything is written.
 Status check_lams(const Forward2d& call) noexcept {
-  const Rows rows = rows_of(row_lines(call.images));
-  const Rows columns = rows_of(column_lines(call.images));
-  for (std::int64_t image = 0; image < call.images.count; ++image) {
-    if (Status status = check_lam(row_lam_of(call, image), rows); !status.ok()) {
-      status.argument = "row_lam";
-      return status;
-    }
-    if (Status status = check_lam(column_lam_of(call, image), columns); !status.ok()) {
-      status.argument = "column_lam";
-      return status;
-    }
-    if (!call.row_lam.array.given && !call.column_lam.array.given) break;
-  }
-  return {};
+  Status status = check_lam(call.row_lam.of_lines, call.row_lam.lines);
+  status.argument = status.ok() ? "" : "row_lam";
+  if (!status.ok()) return status;
+  status = check_lam(call.column_lam.of_lines, call.column_lam.lines);
+  status.argument = status.ok() ? "" : "column_lam";
+  return status;
 }
 
 template <class T>
 Status forward_in(const Forward2d& call, const Context& context) noexcept {
-  return ImageTasks(call.images, ImageScratch<T>::bytes(call.images), context)
+  const bool polished = polishes(call.solver);
+  return ImageTasks(call.images, ImageScratch<T>::bytes(call.images, polished), context)
       .run([&](Scratch& scratch, const Context& passes) {
-        return ImageSolver<T>(call, ImageScratch<T>(scratch, call.images), passes);
+        return ImageSolver<T>(call, ImageScratch<T>(scratch, call.images, polished), passes);
       });
+}
+
+/// Images without pixels are solved.
+void store_empty(const Forward2d& call) noexcept {
+  const std::int64_t count = call.images.count;
+  if (call.momentum != nullptr) std::fill_n(call.momentum, count * call.solver.iterations, 0.0);
+  if (call.gap != nullptr) std::fill_n(call.gap, count, 0.0);
+  if (call.iterations != nullptr) std::fill_n(call.iterations, count, 0);
 }
 
 }  // namespace
 
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept {
-  return ImageTasks(images, ImageScratch<double>::bytes(images), context).bytes();
+  return ImageTasks(images, ImageScratch<double>::bytes(images, true), context).bytes();
 }
 
 Status forward2d(const Forward2d& call, const Context& context) noexcept {
   if (const Status status = check_lams(call); !status.ok()) return status;
-  if (call.images.count == 0 || call.images.height == 0 || call.images.width == 0) return {};
+  if (call.images.count == 0 || call.images.height == 0 || call.images.width == 0) {
+    store_empty(call);
+    return {};
+  }
   return call.x.dtype == DType::float64 ? forward_in<double>(call, context)
                                         : forward_in<float>(call, context);
 }

@@ -1,6 +1,7 @@
 // The rows and columns of one image, as the 1D calls take them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "backend.h"
@@ -42,6 +43,44 @@ BasicRowArray<Data> lines_array(Data* data, DType dtype, const Lines& lines) noe
   array.stride = lines.stride;
   array.batch_strides[0] = lines.apart;
   return array;
+}
+
+/// One image of the caller's, as an array of its rows and of its columns.
+template <class Data>
+BasicRowArray<Data> rows_array(const ImageSpan<Data>& image, const Images& images) noexcept {
+  return lines_array<Data>(image.data, image.dtype,
+                           {images.height, images.width, image.row_stride, image.column_stride});
+}
+template <class Data>
+BasicRowArray<Data> columns_array(const ImageSpan<Data>& image, const Images& images) noexcept {
+  return lines_array<Data>(image.data, image.dtype,
+                           {images.width, images.height, image.column_stride, image.row_stride});
+}
+
+/// The lams of one image, as those of its rows and of its columns; not given where they are not.
+inline ConstRowArray row_lam_lines(const ConstImageArray& lam, const Images& images,
+                                   std::int64_t image) noexcept {
+  ConstRowArray array;
+  if (!lam.given) return array;
+  const ImageSpan<const void> span = lam.image(images, image);
+  array = {span.data, span.dtype, true, lam.width, span.column_stride, {}};
+  array.batch_strides[0] = span.row_stride;
+  return array;
+}
+inline ConstRowArray column_lam_lines(const ConstImageArray& lam, const Images& images,
+                                      std::int64_t image) noexcept {
+  ConstRowArray array;
+  if (!lam.given) return array;
+  const ImageSpan<const void> span = lam.image(images, image);
+  array = {span.data, span.dtype, true, lam.height, span.row_stride, {}};
+  array.batch_strides[0] = span.column_stride;
+  return array;
+}
+
+/// How many iterations an image had: one at least is saved also where none was needed.
+inline int iterations_of(const SolvedImages& solved, std::int64_t image) noexcept {
+  const int done = solved.done == nullptr ? solved.iterations : solved.done[image];
+  return std::clamp(done, 1, solved.iterations);
 }
 
 }  // namespace tautline::detail

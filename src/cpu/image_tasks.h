@@ -11,6 +11,19 @@
 
 namespace tautline::detail {
 
+/// Parts of an image that threads take where they share one: always the same, so that sums over
+/// them are too.
+inline constexpr std::int64_t kPixelsAPart = 1 << 15;
+
+/// Calls use(first, last) for all parts of so many pixels.
+template <class Use>
+void for_each_part(std::int64_t pixels, const Context& context, const Use& use) noexcept {
+  const Sharing sharing(pixels, kPixelsAPart, context);
+  Context threads = context;
+  if (sharing.tasks == 1) threads.executor = nullptr;
+  for_each_chunk(sharing, nullptr, 0, threads, [&](Scratch& /*none*/) { return use; });
+}
+
 class ImageTasks {
  public:
   /// `image_bytes` is the scratch that one image takes beside that of its passes.
@@ -35,7 +48,7 @@ class ImageTasks {
   /// make_worker(scratch, context of the passes) gives what is called with each image.
   template <class MakeWorker>
   [[nodiscard]] Status run(const MakeWorker& make_worker) const noexcept {
-    const CallMemory memory(bytes(), call_context_);
+    const CallMemory memory(bytes(), call_context_, kWorkspace2d);
     if (!memory.status().ok()) return memory.status();
     for_each_chunk(sharing_, memory.block(), task_bytes_, images_context_, [&](Scratch& scratch) {
       Context passes = passes_;

@@ -51,10 +51,14 @@ inline void prefer_large_pages([[maybe_unused]] std::byte* block,
 #endif
 }
 
+inline constexpr const char* kWorkspace1d = "must be at least what prox_tv1d_workspace gives";
+inline constexpr const char* kWorkspace2d = "must be at least what prox_tv2d_workspace gives";
+
 /// Scratch memory of a call: the caller's workspace, or its own.
 class CallMemory {
  public:
-  CallMemory(std::size_t bytes, const Context& context) noexcept {
+  CallMemory(std::size_t bytes, const Context& context,
+             const char* expected_size = kWorkspace1d) noexcept {
     block_ = static_cast<std::byte*>(context.workspace);
     if (block_ == nullptr) {
       owned_.reset(static_cast<std::byte*>(
@@ -70,7 +74,7 @@ class CallMemory {
     } else if (context.workspace_size < bytes) {
       status_ = {.code = StatusCode::invalid_argument,
                  .argument = "workspace_size",
-                 .expected = "must be at least what prox_tv1d_workspace gives",
+                 .expected = expected_size,
                  .given = static_cast<double>(context.workspace_size),
                  .has_given = true};
     } else if (reinterpret_cast<std::uintptr_t>(block_) % Scratch::kAlignment != 0) {

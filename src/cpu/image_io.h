@@ -1,0 +1,48 @@
+// Images in and out of memory: any dtype, any strides, to and from arrays that stand row by row in
+// the type that is computed in.
+#pragma once
+
+#include <cstdint>
+
+#include "backend.h"
+#include "step/row/row_io.h"
+
+namespace tautline::detail {
+
+template <class T>
+void load_image(const ImageSpan<const void>& from, std::int32_t height, std::int32_t width,
+                T* to) noexcept {
+  using Byte = const std::byte;
+  for (std::int32_t r = 0; r < height; ++r) {
+    const RowSpan<const void> row = {
+        static_cast<Byte*>(from.data) + r * from.row_stride * size_of(from.dtype), from.dtype,
+        from.column_stride, width};
+    load_row(row, width, to + std::int64_t{r} * width);
+  }
+}
+
+/// value_at(i) is what pixel i becomes, rounded once.
+template <class ValueAt>
+void store_image(const ImageSpan<void>& to, std::int32_t height, std::int32_t width,
+                 const ValueAt& value_at) noexcept {
+  with_storage(to.dtype, [&](auto storage) {
+    using Storage = decltype(storage);
+    auto* data = static_cast<Storage*>(to.data);
+    std::int64_t i = 0;
+    for (std::int32_t r = 0; r < height; ++r) {
+      for (std::int32_t c = 0; c < width; ++c) {
+        data[r * to.row_stride + c * to.column_stride] = to_storage<Storage>(value_at(i++));
+      }
+    }
+  });
+}
+
+/// The same for an array that may not be wanted.
+template <class ValueAt>
+void store_image(const ImageArray& array, const Images& images, std::int64_t image,
+                 const ValueAt& value_at) noexcept {
+  if (!array.given) return;
+  store_image(array.image(images, image), array.height, array.width, value_at);
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,198 @@
+// How good a 2D result is: its objective, and how far above the optimum that is at most.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "backend.h"
+#include "cpu/sum_in_lanes.h"
+#include "step/row/row_io.h"
+#include "step/row/scratch.h"
+
+namespace tautline::detail {
+
+struct Quality {
+  double gap = 0;
+  double objective = 0;
+};
+
+/// The lams of the edges along the rows, or along the columns, of one image.
+class EdgeLams {
+ public:
+  EdgeLams(const ImageLam& lam, const Images& images, std::int64_t image) noexcept
+      : number_(lam.number), given_(lam.array.given) {
+    if (given_) span_ = lam.array.image(images, image);
+  }
+
+  /// Of the edges behind the first `count` pixels of row r.
+  void load(std::int32_t r, std::int32_t count, double* out) const noexcept {
+    if (!given_) {
+      std::fill_n(out, count, number_);
+    } else {
+      load_row(RowSpan<const void>{static_cast<const std::byte*>(span_.data) +
+                                       r * span_.row_stride * size_of(span_.dtype),
+                                   span_.dtype, span_.column_stride, count},
+               count, out);
+    }
+  }
+  [[nodiscard]] double at(std::int32_t r, std::int32_t c) const noexcept {
+    if (!given_) return number_;
+    return load_element({span_.data, span_.dtype, 1, 0},
+                        r * span_.row_stride + c * span_.column_stride);
+  }
+  /// Whether those of so many rows of so many edges are.
+  [[nodiscard]] bool are_zero(std::int32_t rows, std::int32_t count) const noexcept {
+    if (!given_) return number_ == 0;
+    for (std::int32_t r = 0; r < rows; ++r) {
+      for (std::int32_t c = 0; c < count; ++c) {
+        if (at(r, c) != 0) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  double number_;
+  bool given_;
+  ImageSpan<const void> span_ = {};
+};
+
+/// An iterate: P = x - column_input and Q = column_input - y are sums of what the edges along rows
+/// and along columns hold, their dual variables u and v.
+template <class T>
+struct Iterate {
+  const T* x;
+  const T* column_input;
+  const T* y;
+  double largest;  // |x|
+  double scale;    // a power of 2 that all of it is taken times, lams too
+};
+
+/// Of any Y, by an iterate's u and v within their bounds:
+///   gap = sum over edges (lam |rise| - u rise) + 1/2 |P + Q - (X - Y)|^2.
+/// All terms are >= 0, and whatever u and v are the objective at Y is no further above the optimum.
+/// So where one is at its bound but for rounding it is taken for that, which is paid for by what it
+/// then lacks in P or Q.
+///
+/// It is worked out a row at a time, in loops without branches that compilers can widen.
+template <class T>
+class ImageQuality {
+ public:
+  ImageQuality(Scratch& scratch, const Images& images) noexcept
+      : height_(images.height),
+        width_(images.width),
+        lam_(scratch.take<double>(width_)),
+        rise_(scratch.take<double>(width_)),
+        u_(scratch.take<double>(width_)),
+        v_(scratch.take<double>(width_)),
+        right_(scratch.take<double>(width_ + 1)),
+        above_(scratch.take<double>(width_)),
+        below_(scratch.take<double>(width_)) {}
+
+  [[nodiscard]] Quality of(const T* y, const Iterate<T>& iterate, const EdgeLams& row_lam,
+                           const EdgeLams& column_lam) const noexcept {
+    Quality quality;
+    double* above = above_;
+    double* below = below_;
+    std::fill_n(v_, width_, 0.0);
+    std::fill_n(above, width_, 0.0);
+    for (std::int32_t r = 0; r < height_; ++r) {
+      const std::int64_t first = std::int64_t{r} * width_;
+      const T* x = iterate.x + first;
+      const T* between = iterate.column_input + first;
+      const T* column_values = iterate.y + first;
+      const T* values = y + first;
+      double u = 0;
+      for (std::int32_t c = 0; c < width_; ++c) {
+        u -= difference(between[c], x[c], iterate);
+        u_[c] = u;
+        v_[c] -= difference(column_values[c], between[c], iterate);
+      }
+      load_lams(row_lam, r, width_ - 1, iterate);
+      for (std::int32_t c = 0; c + 1 < width_; ++c) {
+        rise_[c] = difference(values[c], values[c + 1], iterate);
+      }
+      count_edges(width_ - 1, u_, iterate, right_ + 1, quality);
+      right_[0] = right_[width_] = 0;
+      if (r + 1 < height_) {
+        load_lams(column_lam, r, width_, iterate);
+        for (std::int32_t c = 0; c < width_; ++c) {
+          rise_[c] = difference(values[c], values[c + width_], iterate);
+        }
+        count_edges(width_, v_, iterate, below, quality);
+      } else {
+        std::fill_n(below, width_, 0.0);
+      }
+      const auto change = [&](std::int64_t c) { return difference(values[c], x[c], iterate); };
+      const auto residual = [&](std::int64_t c) {
+        return (right_[c] - right_[c + 1]) + (above[c] - below[c]) - change(c);
+      };
+      quality.objective += sum_in_lanes(width_, [&](auto c) { return change(c) * change(c); }) / 2;
+      quality.gap += sum_in_lanes(width_, [&](auto c) { return residual(c) * residual(c); }) / 2;
+      std::swap(above, below);
+    }
+    return quality;
+  }
+
+ private:
+  static double difference(T from, T to, const Iterate<T>& iterate) noexcept {
+    if constexpr (std::is_same_v<T, float>)
+      return static_cast<double>(to) - static_cast<double>(from);
+    return iterate.scale * to - iterate.scale * from;
+  }
+  void load_lams(const EdgeLams& lam, std::int32_t r, std::int32_t count,
+                 const Iterate<T>& iterate) const noexcept {
+    lam.load(r, count, lam_);
+    if constexpr (std::is_same_v<T, float>) return;
+    for (std::int32_t e = 0; e < count; ++e) lam_[e] *= iterate.scale;
+  }
+
+  /// The dual variables of edges as they are counted; adds what the edges have of gap and
+  /// objective.
+  void count_edges(std::int32_t count, const double* dual, const Iterate<T>& iterate,
+                   double* counted, Quality& quality) const noexcept {
+    const double largest = iterate.largest * iterate.scale;
+    for (std::int32_t e = 0; e < count; ++e) {
+      const double within = std::min(std::max(dual[e], -lam_[e]), lam_[e]);
+      const double bound = std::copysign(lam_[e], rise_[e]);
+      const double off = std::abs(bound - within);
+      // More than a quarter of the rise would cost more than it saves.
+      const bool is_at_bound =
+          (off <= kRounding * std::max(lam_[e], largest)) & (off <= std::abs(rise_[e]) / 4);
+      counted[e] = is_at_bound ? bound : within;
+    }
+    const bool is_finite = sum_in_lanes(count, [&](auto e) { return 0 * lam_[e]; }) == 0;
+    const auto off = [&](std::int64_t e) {
+      return std::abs(std::copysign(lam_[e], rise_[e]) - counted[e]);
+    };
+    if (is_finite) {
+      quality.gap += sum_in_lanes(count, [&](auto e) { return off(e) * std::abs(rise_[e]); });
+      quality.objective +=
+          sum_in_lanes(count, [&](auto e) { return lam_[e] * std::abs(rise_[e]); });
+      return;
+    }
+    for (std::int32_t e = 0; e < count; ++e) {
+      if (rise_[e] == 0) continue;  // costs nothing, whatever lam is
+      quality.gap += off(e) * std::abs(rise_[e]);
+      quality.objective += lam_[e] * std::abs(rise_[e]);
+    }
+  }
+
+  static constexpr double kRounding = sizeof(T) == sizeof(float) ? 2e-5 : 1e-13;
+
+  std::int32_t height_;
+  std::int32_t width_;
+  // Of the edges behind a row's pixels, along it or to the next one:
+  double* lam_;
+  double* rise_;
+  double* u_;
+  double* v_;
+  double* right_;  // u as it is counted, from the edge before the row's first pixel on
+  double* above_;  // v as it is counted, before a row and behind it
+  double* below_;
+};
+
+}  // namespace tautline::detail

@@ -1,0 +1,22 @@
+// Sums that compilers can take several terms at a time of, in one order for all.
+#pragma once
+
+#include <cstdint>
+
+namespace tautline::detail {
+
+/// The sum of term(0) .. term(count - 1), every eighth by itself.
+template <class Term>
+double sum_in_lanes(std::int64_t count, const Term& term) noexcept {
+  constexpr std::int64_t kLanes = 8;
+  double lanes[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
+  }
+  for (std::int64_t lane = 0; i < count; ++i, ++lane) lanes[lane] += term(i);
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,198 @@
+// 2D: the derivatives against differences of the forward, and against one another.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+
+#include "support/images.h"
+#include "tautline/error.h"
+
+namespace tautline::testing {
+namespace {
+
+struct Setting {
+  Solver2d solver;
+  Mode mode;
+};
+
+/// Both derivatives of both methods in both modes; images that stop early, each at another place.
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
+    for (const Derivative2d derivative : {Derivative2d::of_iterations, Derivative2d::of_solution}) {
+      for (const double tol : {0.0, 1e-3}) {
+        for (const Mode mode : {Mode::smooth, Mode::sharp}) {
+          all.push_back({{.method = method,
+                          .iterations = tol > 0 ? 60 : 9,
+                          .tol = tol,
+                          .derivative = derivative},
+                         mode});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+/// Easy images and hard ones.
+ImageBatch mixed_images(Random& random, std::int64_t height, std::int64_t width) {
+  ImageBatch batch = random_images(random, 3, height, width, 0.5);
+  const auto scale = [&](std::vector<double>& lams, std::int64_t image, double factor) {
+    const std::size_t size = lams.size() / 3;
+    for (std::size_t i = 0; i < size; ++i)
+      lams[static_cast<std::size_t>(image) * size + i] *= factor;
+  };
+  scale(batch.row_lam, 1, 0.1);
+  scale(batch.column_lam, 1, 0.1);
+  scale(batch.row_lam, 2, 3);
+  return batch;
+}
+
+TEST(ImagesDerivative, BackwardAndJvpAreAdjoint) {
+  Random random(base_seed());
+  for (const auto& [height, width] : {std::pair{11, 17}, {20, 3}, {1, 9}, {9, 1}, {1, 1}}) {
+    for (const auto& [solver, mode] : settings()) {
+      const SolvedImagesCall call(mixed_images(random, height, width), solver, mode);
+      const std::vector<double> g = random_images(random, 3, height, width, 1).x;
+      const ImageBatch v = random_images(random, 3, height, width, 1);
+      const double forward = inner(call.jvp(v), g);
+      const double backward = inner(v, call.backward(g));
+      ASSERT_NEAR(forward, backward, 1e-12 * (1 + static_cast<double>(g.size())))
+          << height << " x " << width;
+    }
+  }
+}
+
+TEST(ImagesDerivative, ImagesThatStopEarlyHaveTheirOwnIterations) {
+  Random random(base_seed());
+  const ImageBatch batch = mixed_images(random, 11, 17);
+  const SolvedImagesCall call(batch,
+                              {.method = Method2d::accelerated, .iterations = 60, .tol = 1e-3});
+  EXPECT_LT(call.iterations[1], call.iterations[2]);
+  const std::vector<double> g = random_images(random, 3, 11, 17, 1).x;
+  const ImageBatch v = random_images(random, 3, 11, 17, 1);
+  const ImageBatch backward = call.backward(g);
+  const std::vector<double> forward = call.jvp(v);
+  for (std::size_t i = 0; i < 3; ++i) {
+    // The same image without tol, for just as many iterations.
+    const SolvedImagesCall plain(
+        batch, {.method = Method2d::accelerated, .iterations = call.iterations[i]});
+    const std::size_t first = i * call.shape.pixels();
+    const std::size_t last = first + call.shape.pixels();
+    const ImageBatch expected = plain.backward(g);
+    const std::vector<double> tangent = plain.jvp(v);
+    for (std::size_t k = first; k < last; ++k) {
+      ASSERT_EQ(call.y[k], plain.y[k]);
+      ASSERT_EQ(backward.x[k], expected.x[k]);
+      ASSERT_EQ(forward[k], tangent[k]);
+    }
+  }
+}
+
+/// The jvp against the difference of two forwards, in a random direction.
+TEST(ImagesDerivative, JvpIsTheDifferenceOfForwards) {
+  Random random(base_seed());
+  for (const auto& [solver, mode] : settings()) {
+    Solver2d own = solver;
+    own.tol = 0;
+    if (own.derivative == Derivative2d::of_solution) {
+      own.iterations = own.method == Method2d::accelerated ? 1000 : 4000;
+    }
+    const ImageBatch batch = random_images(random, 1, 6, 5, 0.4);
+    const ImageBatch v = random_images(random, 1, 6, 5, 1);
+    const auto beside = [&](double step) {
+      ImageBatch moved = batch;
+      for (std::size_t i = 0; i < v.x.size(); ++i) moved.x[i] += step * v.x[i];
+      for (std::size_t i = 0; i < v.row_lam.size(); ++i) moved.row_lam[i] += step * v.row_lam[i];
+      for (std::size_t i = 0; i < v.column_lam.size(); ++i) {
+        moved.column_lam[i] += step * v.column_lam[i];
+      }
+      return SolvedImagesCall(moved, own, mode).y;
+    };
+    constexpr double kStep = 1e-6;
+    const std::vector<double> above = beside(kStep);
+    const std::vector<double> below = beside(-kStep);
+    const std::vector<double> tangent = SolvedImagesCall(batch, own, mode).jvp(v);
+    for (std::size_t i = 0; i < tangent.size(); ++i) {
+      ASSERT_NEAR(tangent[i], (above[i] - below[i]) / (2 * kStep), 1e-6) << i;
+    }
+  }
+}
+
+TEST(ImagesDerivative, TangentsNotGivenAreZero) {
+  Random random(base_seed());
+  for (const auto& [solver, mode] : settings()) {
+    const SolvedImagesCall call(mixed_images(random, 7, 6), solver, mode);
+    const ImageBatch v = random_images(random, 3, 7, 6, 1);
+    const Problem2d views = v.problem();
+    std::vector<double> sum(v.x.size()), part(v.x.size());
+    const View out = view(part.data(), {3, 7, 6});
+    const auto add = [&](const Tangents2d& tangents) {
+      const Status status = prox_tv2d_jvp(call.solved(), tangents, out);
+      EXPECT_TRUE(status.ok()) << message(status);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+    };
+    add({.x = views.x});
+    add({.row_lam = views.row_lam.array});
+    add({.column_lam = views.column_lam.array});
+    const std::vector<double> together = call.jvp(v);
+    for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(sum[i], together[i], 1e-12);
+    add({});
+    EXPECT_EQ(part, std::vector<double>(part.size()));
+  }
+}
+
+/// One tangent a line is that of all of its edges, and the gradient of a line the sum of theirs.
+TEST(ImagesDerivative, ALamOfALineIsOneOfAllItsEdges) {
+  Random random(base_seed());
+  for (const auto& [solver, mode] : settings()) {
+    const SolvedImagesCall call(mixed_images(random, 7, 6), solver, mode);
+    ImageBatch edges(3, 7, 6);
+    std::vector<double> rows(3 * 7), columns(6);
+    for (double& value : rows) value = std::normal_distribution<double>()(random);
+    for (double& value : columns) value = std::normal_distribution<double>()(random);
+    for (std::size_t i = 0; i < edges.row_lam.size(); ++i) edges.row_lam[i] = rows[i / 5];
+    for (std::size_t i = 0; i < edges.column_lam.size(); ++i) edges.column_lam[i] = columns[i % 6];
+    std::vector<double> tangent(edges.x.size());
+    ASSERT_TRUE(prox_tv2d_jvp(call.solved(),
+                              {.row_lam = view(rows.data(), {3, 7, 1}),
+                               .column_lam = view(columns.data(), {1, 1, 6})},
+                              view(tangent.data(), {3, 7, 6}))
+                    .ok());
+    const std::vector<double> expected = call.jvp(edges);
+    for (std::size_t i = 0; i < tangent.size(); ++i) ASSERT_NEAR(tangent[i], expected[i], 1e-13);
+
+    const std::vector<double> g = random_images(random, 3, 7, 6, 1).x;
+    const ImageBatch all = call.backward(g);
+    std::vector<double> row_sums(3 * 7, -9), column_sums(3 * 6, -9);
+    ASSERT_TRUE(prox_tv2d_backward(call.solved(), view(g.data(), {3, 7, 6}),
+                                   {.row_lam = view(row_sums.data(), {3, 7, 1}),
+                                    .column_lam = view(column_sums.data(), {3, 1, 6})})
+                    .ok());
+    for (std::size_t i = 0; i < all.row_lam.size(); ++i) row_sums[i / 5] -= all.row_lam[i];
+    for (std::size_t i = 0; i < all.column_lam.size(); ++i) {
+      column_sums[i / 36 * 6 + i % 6] -= all.column_lam[i];
+    }
+    for (const double rest : row_sums) ASSERT_NEAR(rest, 0, 1e-12);
+    for (const double rest : column_sums) ASSERT_NEAR(rest, 0, 1e-12);
+  }
+}
+
+TEST(ImagesDerivative, ResultsMayReplaceWhatCameIn) {
+  Random random(base_seed());
+  for (const auto& [solver, mode] : settings()) {
+    const SolvedImagesCall call(mixed_images(random, 7, 6), solver, mode);
+    ImageBatch v(3, 7, 6);
+    v.x = random_images(random, 3, 7, 6, 1).x;
+    std::vector<double> in_place = v.x;
+    const View there = view(in_place.data(), {3, 7, 6});
+    ASSERT_TRUE(prox_tv2d_jvp(call.solved(), {.x = there}, there).ok());
+    EXPECT_EQ(in_place, call.jvp(v));
+    in_place = v.x;
+    ASSERT_TRUE(prox_tv2d_backward(call.solved(), there, {.x = there}).ok());
+    EXPECT_EQ(in_place, call.backward(v.x).x);
+  }
+}
+
+}  // namespace
+}  // namespace tautline::testing
