@@ -39,7 +39,7 @@ from typing import Literal, NamedTuple, NoReturn, TypedDict
 import torch
 from torch import Tensor
 
-from tautline import _autograd, _extension, _fake, _vmap  # noqa: F401  # register with the ops
+from tautline import _autograd, _doors, _extension, _fake, _vmap  # noqa: F401  # register with the ops
 from tautline._shapes import INVALID_ARGUMENT, arithmetic_dtype
 
 __all__ = [
@@ -206,7 +206,7 @@ def certificate1d(
     op = _extension.certify if isinstance(lam, Tensor) else _extension.certify_number
     rows, solution = _as_rows(x), y if x.ndim else y.unsqueeze(0)
     try:
-        return _autograd.read(op, rows, solution, lam, weight, along).squeeze(along)
+        return _doors.read(op, rows, solution, lam, weight, along).squeeze(along)
     except RuntimeError as error:
         _raise_by_kind(error)
 
@@ -237,7 +237,7 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     """
     along = _read_problem(x, weight, dim)
     try:
-        found = _autograd.read(_extension.find_lam_max, _as_rows(x), weight, along)
+        found = _doors.read(_extension.find_lam_max, _as_rows(x), weight, along)
         return found.squeeze(along)
     except RuntimeError as error:
         _raise_by_kind(error)
