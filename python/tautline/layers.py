@@ -12,7 +12,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from tautline.functional import Mode, prox_tv1d, read_mode, read_tensor
+from tautline._tensors import read_mode, read_tensor
+from tautline.functional import Mode, prox_tv1d
 
 __all__ = ["TVLayer"]
 
