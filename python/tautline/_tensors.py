@@ -21,6 +21,9 @@ from tautline._shapes import INVALID_ARGUMENT, size_along
 _FLOAT_DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 _PLAIN_TENSORS = (Tensor, torch.nn.Parameter)
 
+_ITERATIONS = {"dykstra": 4, "accelerated": 16}
+_MOST_WITH_TOL = 128
+
 LamOrPair = Tensor | float | tuple[Tensor | float, Tensor | float]
 
 
@@ -156,7 +159,30 @@ def _read_integer(name: str, value: int) -> int:
         raise TypeError(f"{name}: must be an integer, got {value!r}") from None
 
 
-def read_count(name: str, value: int) -> int:
+def read_solver2d(
+    method: str,
+    iterations: int | None,
+    tol: float | None,
+    grad: str | None,
+    isotropic: bool,
+) -> tuple[bool, int, float, bool]:
+    """Give what the op is told: accelerated, iterations, tol, of_solution."""
+    if isotropic:
+        raise NotImplementedError("isotropic: True is not there yet; must be False")
+    read_choice("method", method, ("dykstra", "accelerated"))
+    read_choice("grad", grad, (None, "unrolled", "implicit"))
+    tolerance = _read_tol(tol)
+    if iterations is None:
+        iterations = _MOST_WITH_TOL if tolerance else _ITERATIONS[method]
+    return (
+        method == "accelerated",
+        _read_count("iterations", iterations),
+        tolerance,
+        grad == "implicit" or (grad is None and tolerance > 0),
+    )
+
+
+def _read_count(name: str, value: int) -> int:
     """Give a number of something, of which there is one at least."""
     count = value if type(value) is int else _read_integer(name, value)
     if count < 1:
@@ -164,7 +190,7 @@ def read_count(name: str, value: int) -> int:
     return count
 
 
-def read_tol(tol: float | None) -> float:
+def _read_tol(tol: float | None) -> float:
     """Give the tolerance of an iteration, 0 for none."""
     if tol is None:
         return 0.0

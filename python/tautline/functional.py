@@ -51,15 +51,13 @@ from tautline._tensors import (
     as_rows,
     check_values,
     raise_by_kind,
-    read_choice,
-    read_count,
     read_dims,
     read_lam,
     read_lams,
     read_mode,
     read_problem,
+    read_solver2d,
     read_tensor,
-    read_tol,
     require_beside,
 )
 
@@ -323,7 +321,7 @@ def prox_tv2d(
     read_tensor("x", x)
     height_dim, width_dim = read_dims(x, dims)
     row_lam, column_lam = read_lams(x, lam, height_dim, width_dim)
-    options = _read_solver2d(method, iterations, tol, grad, isotropic)
+    options = read_solver2d(method, iterations, tol, grad, isotropic)
     call = _autograd2d.Options(height_dim, width_dim, read_mode(mode), *options)
     if start is not None:
         read_tensor("start", start)
@@ -347,31 +345,6 @@ _LAM = {"row_lam": "lam", "column_lam": "lam", **_NAMES2D}
 _LAM_PAIR = {"row_lam": "lam_rows", "column_lam": "lam_cols", **_NAMES2D}
 
 
-def _read_solver2d(
-    method: str,
-    iterations: int | None,
-    tol: float | None,
-    grad: str | None,
-    isotropic: bool,
-) -> tuple[bool, int, float, bool]:
-    """Give what the op is told: accelerated, iterations, tol, of_solution."""
-    if isotropic:
-        raise NotImplementedError("isotropic: True is not there yet; must be False")
-    read_choice("method", method, ("dykstra", "accelerated"))
-    read_choice("grad", grad, (None, "unrolled", "implicit"))
-    tolerance = read_tol(tol)
-    if iterations is None:
-        iterations = _MOST_WITH_TOL if tolerance else _ITERATIONS[method]
-    return (
-        method == "accelerated",
-        read_count("iterations", iterations),
-        tolerance,
-        grad == "implicit" or (grad is None and tolerance > 0),
-    )
-
-
-_ITERATIONS = {"dykstra": 4, "accelerated": 16}
-_MOST_WITH_TOL = 128
 _GOOD_TOL = {torch.float32: 1e-4, torch.float64: 1e-6}
 
 
