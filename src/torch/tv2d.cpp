@@ -1,5 +1,7 @@
 #include "tv2d.h"
 
+#include <torch/csrc/stable/ops.h>
+
 #include <algorithm>
 #include <climits>
 #include <span>
@@ -72,6 +74,10 @@ Solution2d solve(const Tensor& x, const Lam& row_lam, const Lam& column_lam,
       make_partitions(x, dims, of_solution ? 1 : solver.iterations, keep_partitions);
   Tensor momentum =
       make_per_image(x, dims, keep_momentum ? solver.iterations : 0, ScalarType::Double);
+  if (keep_momentum && solver.tol > 0) {  // an image that stops early leaves the rest as it was
+    torch::stable::zero_(partitions);
+    torch::stable::zero_(momentum);
+  }
   Tensor done = make_tensor(batch_of_images(x, dims), ScalarType::Int, x);
   Tensor gap =
       report ? make_tensor(batch_of_images(x, dims), ScalarType::Double, x) : make_nothing(x);
