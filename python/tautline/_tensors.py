@@ -23,6 +23,7 @@ _PLAIN_TENSORS = (Tensor, torch.nn.Parameter)
 
 _ITERATIONS = {"dykstra": 4, "accelerated": 16}
 _MOST_WITH_TOL = 128
+_MOST = 2**31 - 1
 
 LamOrPair = Tensor | float | tuple[Tensor | float, Tensor | float]
 
@@ -187,6 +188,8 @@ def _read_count(name: str, value: int) -> int:
     count = value if type(value) is int else _read_integer(name, value)
     if count < 1:
         raise ValueError(f"{name}: must be an integer >= 1, got {count}")
+    if count > _MOST:
+        raise ValueError(f"{name}: must be at most {_MOST}, got {count}")
     return count
 
 
