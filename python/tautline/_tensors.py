@@ -6,24 +6,20 @@ whose messages name the argument as well.
 
 from __future__ import annotations
 
-import math
 import numbers
-import operator
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import NoReturn
 
 import torch
 from torch import Tensor
 
+from tautline._options import read_dim
 from tautline._shapes import INVALID_ARGUMENT, size_along
 
 _FLOAT_DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 _PLAIN_TENSORS = (Tensor, torch.nn.Parameter)
-
-_ITERATIONS = {"dykstra": 4, "accelerated": 16}
-_MOST_WITH_TOL = 128
-_MOST = 2**31 - 1
 
 LamOrPair = Tensor | float | tuple[Tensor | float, Tensor | float]
 
@@ -34,29 +30,7 @@ def read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
     if weight is not None:
         read_tensor("weight", weight)
         require_beside(x, "weight", weight)
-    return read_dim(x, dim)
-
-
-def read_dim(x: Tensor, dim: int, name: str = "dim") -> int:
-    """Give ``dim`` counted from the front; a tensor without dimensions has dim 0."""
-    dims = x.ndim or 1
-    if type(dim) is not int:
-        dim = _read_integer(name, dim)
-    if not -dims <= dim < dims:
-        raise ValueError(f"{name}: must be from {-dims} to {dims - 1} for this x, got {dim}")
-    return dim if dim >= 0 else dim + dims
-
-
-def read_dims(x: Tensor, dims: tuple[int, int]) -> tuple[int, int]:
-    """Give the two dimensions of the images of x, counted from the front."""
-    if x.ndim < 2:
-        raise ValueError(f"x: must have at least 2 dimensions, got {x.ndim}")
-    if not isinstance(dims, tuple | list) or len(dims) != 2:
-        raise TypeError(f"dims: must be a pair of integers, got {dims!r}")
-    height_dim, width_dim = (read_dim(x, dim, "dims") for dim in dims)
-    if height_dim == width_dim:
-        raise ValueError(f"dims: must be two different dimensions of x, got {dims!r}")
-    return height_dim, width_dim
+    return read_dim(dim, x.ndim)
 
 
 def read_lam(x: Tensor, lam: Tensor | float, name: str = "lam") -> Tensor | float:
@@ -153,72 +127,6 @@ def _teach_dtensor() -> None:
 _teach_dtensor._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-def _read_integer(name: str, value: int) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}: must be an integer, got {value!r}") from None
-
-
-def read_solver2d(
-    method: str,
-    iterations: int | None,
-    tol: float | None,
-    grad: str | None,
-    isotropic: bool,
-) -> tuple[bool, int, float, bool]:
-    """Give what the op is told: accelerated, iterations, tol, of_solution."""
-    if isotropic:
-        raise NotImplementedError("isotropic: True is not there yet; must be False")
-    read_choice("method", method, ("dykstra", "accelerated"))
-    read_choice("grad", grad, (None, "unrolled", "implicit"))
-    tolerance = _read_tol(tol)
-    if iterations is None:
-        iterations = _MOST_WITH_TOL if tolerance else _ITERATIONS[method]
-    return (
-        method == "accelerated",
-        _read_count("iterations", iterations),
-        tolerance,
-        grad == "implicit" or (grad is None and tolerance > 0),
-    )
-
-
-def _read_count(name: str, value: int) -> int:
-    """Give a number of something, of which there is one at least."""
-    count = value if type(value) is int else _read_integer(name, value)
-    if count < 1:
-        raise ValueError(f"{name}: must be an integer >= 1, got {count}")
-    if count > _MOST:
-        raise ValueError(f"{name}: must be at most {_MOST}, got {count}")
-    return count
-
-
-def _read_tol(tol: float | None) -> float:
-    """Give the tolerance of an iteration, 0 for none."""
-    if tol is None:
-        return 0.0
-    if not isinstance(tol, numbers.Real):
-        raise TypeError(f"tol: must be None or a number, got {tol!r}")
-    value = float(tol)
-    if not 0 < value < math.inf:
-        raise ValueError(f"tol: must be None or > 0 and finite, got {value:g}")
-    return value
-
-
-def read_choice(name: str, value: str | None, choices: tuple[str | None, ...]) -> None:
-    """Check that an argument is one of the words that it may be."""
-    is_word = value is None or isinstance(value, str)
-    if not is_word or value not in choices:
-        allowed = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
-        raise ValueError(f"{name}: must be {allowed}, got {value!r}")
-
-
-def read_mode(mode: str) -> bool:
-    """Tell whether ``mode`` asks for sharpening."""
-    read_choice("mode", mode, ("smooth", "sharp"))
-    return mode == "sharp"
-
-
 def check_values(lams: dict[str, Tensor | float], weight: Tensor | None = None) -> None:
     """Look at values that are on a device; those on the CPU are looked at in any case."""
     if torch.compiler.is_compiling():
@@ -239,13 +147,12 @@ def _raise_at_first(name: str, allowed: str, values: Tensor, is_bad: Tensor) -> 
         raise ValueError(f"{name}: {allowed}, got {value:g} at index {index}")
 
 
-def raise_by_kind(error: RuntimeError, names: dict[str, str] | None = None) -> NoReturn:
-    """Raise ValueError for what the core says of an argument, all else as it is.
-
-    ``names``: what users call the arguments that the core has other names for.
-    """
+def raise_by_kind(
+    error: RuntimeError, in_users_words: Callable[[str], str] | None = None
+) -> NoReturn:
+    """Raise ValueError for what the core says of an argument, all else as it is."""
     _, found, text = str(error).partition(INVALID_ARGUMENT)
     if found:
-        name, colon, rest = text.partition("\n")[0].partition(":")
-        raise ValueError(f"{(names or {}).get(name, name)}{colon}{rest}") from None
+        message = text.partition("\n")[0]
+        raise ValueError(in_users_words(message) if in_users_words else message) from None
     raise error

@@ -45,18 +45,16 @@ from tautline import (
     _fake,  # noqa: F401  # registers with the ops, as the next does
     _vmap,  # noqa: F401
 )
+from tautline._options import GOOD_TOL, in_users_words, read_dims, read_mode, read_solver2d
 from tautline._shapes import arithmetic_dtype
 from tautline._tensors import (
     LamOrPair,
     as_rows,
     check_values,
     raise_by_kind,
-    read_dims,
     read_lam,
     read_lams,
-    read_mode,
     read_problem,
-    read_solver2d,
     read_tensor,
     require_beside,
 )
@@ -319,16 +317,16 @@ def prox_tv2d(
     True
     """
     read_tensor("x", x)
-    height_dim, width_dim = read_dims(x, dims)
+    height_dim, width_dim = read_dims(dims, x.ndim)
     row_lam, column_lam = read_lams(x, lam, height_dim, width_dim)
     options = read_solver2d(method, iterations, tol, grad, isotropic)
     call = _autograd2d.Options(height_dim, width_dim, read_mode(mode), *options)
     if start is not None:
         read_tensor("start", start)
         require_beside(x, "start", start)
-    names = _LAM_PAIR if isinstance(lam, tuple | list) else _LAM
+    is_pair = isinstance(lam, tuple | list)
     if check:
-        check_values({names["row_lam"]: row_lam, names["column_lam"]: column_lam})
+        check_values({"lam_rows": row_lam, "lam_cols": column_lam} if is_pair else {"lam": row_lam})
     needs_gradient = _needs_gradient(x, row_lam, column_lam, start)
     arguments = (x, row_lam, column_lam, start, call, needs_gradient)
     try:
@@ -336,16 +334,8 @@ def prox_tv2d(
             return _autograd2d.solve(*arguments)
         y, report = _autograd2d.solve_and_report(*arguments)
     except RuntimeError as error:
-        raise_by_kind(error, names)
+        raise_by_kind(error, lambda message: in_users_words(message, is_pair))
     return y, _info(x, y, row_lam, column_lam, call, report)
-
-
-_NAMES2D = {"solver.iterations": "iterations", "solver.tol": "tol", "solver.start": "start"}
-_LAM = {"row_lam": "lam", "column_lam": "lam", **_NAMES2D}
-_LAM_PAIR = {"row_lam": "lam_rows", "column_lam": "lam_cols", **_NAMES2D}
-
-
-_GOOD_TOL = {torch.float32: 1e-4, torch.float64: 1e-6}
 
 
 def _info(
@@ -366,7 +356,7 @@ def _info(
             size == 0, 0, size * (lam.detach() if isinstance(lam, Tensor) else lam)
         )
         objective = objective + penalty.sum((call.height_dim, call.width_dim))
-    tol = call.tol or _GOOD_TOL[arithmetic_dtype(x.dtype)]
+    tol = call.tol or GOOD_TOL[x.dtype == torch.float64]
     done, gap, dual = report
     return Info(done, gap, gap <= tol * objective, dual)
 

@@ -12,7 +12,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from tautline._tensors import LamOrPair, read_choice, read_mode, read_solver2d, read_tensor
+from tautline._options import read_choice, read_mode, read_solver2d
+from tautline._tensors import LamOrPair, read_tensor
 from tautline.functional import Grad, Method, Mode, prox_tv1d, prox_tv2d
 
 __all__ = ["TVLayer"]

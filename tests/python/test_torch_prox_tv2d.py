@@ -9,6 +9,7 @@ import torch
 from torch_support import DTYPES, assert_close
 
 import tautline
+import tautline.numpy as tn
 
 MODES = ["smooth", "sharp"]
 METHODS = ["dykstra", "accelerated"]
@@ -46,6 +47,16 @@ def test_iterations_are_passes_over_rows_and_columns(make, dtype, method):
         assert (y.shape, y.dtype, y.device) == (x.shape, x.dtype, x.device)
         # Each pass rounds: as many as there are.
         assert_close(y, by_passes(x, 0.4, 0.4, method, iterations), x, factor=4 * iterations)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "accelerated", "tol": 1e-5}], ids=str)
+def test_numpy_gives_the_same(make, options):
+    x = make(3, 20, 33)
+    y, info = tautline.prox_tv2d(x, (0.4, 0.3), return_info=True, **options)
+    expected, expected_info = tn.prox_tv2d(x.cpu().numpy(), (0.4, 0.3), return_info=True, **options)
+    assert_close(y.cpu(), torch.from_numpy(expected), x, factor=16)
+    assert info.iterations.tolist() == expected_info.iterations.tolist()
+    assert info.converged.tolist() == expected_info.converged.tolist()
 
 
 def test_the_paper_is_the_default(make):
