@@ -9,9 +9,6 @@ import math
 import numbers
 import operator
 
-# Of the objective; in float32 arithmetic, in float64.
-GOOD_TOL = (1e-4, 1e-6)
-
 _ITERATIONS = {"dykstra": 4, "accelerated": 16}
 _MOST_WITH_TOL = 128
 _MOST = 2**31 - 1
@@ -105,6 +102,11 @@ def read_integer(name: str, value: int, allowed: str = "an integer") -> int:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name}: must be {allowed}, got {value!r}") from None
+
+
+def good_tol(in_float64: bool) -> float:
+    """Give the tolerance that images are held to where none was asked for."""
+    return 1e-6 if in_float64 else 1e-4
 
 
 def in_users_words(message: str, is_pair: bool) -> str:

@@ -45,7 +45,7 @@ from tautline import (
     _fake,  # noqa: F401  # registers with the ops, as the next does
     _vmap,  # noqa: F401
 )
-from tautline._options import GOOD_TOL, in_users_words, read_dims, read_mode, read_solver2d
+from tautline._options import good_tol, in_users_words, read_dims, read_mode, read_solver2d
 from tautline._shapes import arithmetic_dtype
 from tautline._tensors import (
     LamOrPair,
@@ -356,7 +356,7 @@ def _info(
             size == 0, 0, size * (lam.detach() if isinstance(lam, Tensor) else lam)
         )
         objective = objective + penalty.sum((call.height_dim, call.width_dim))
-    tol = call.tol or GOOD_TOL[x.dtype == torch.float64]
+    tol = call.tol or good_tol(x.dtype == torch.float64)
     done, gap, dual = report
     return Info(done, gap, gap <= tol * objective, dual)
 

@@ -51,7 +51,7 @@ from tautline._arguments import (
     size_along,
 )
 from tautline._options import (
-    GOOD_TOL,
+    good_tol,
     in_users_words,
     read_dim,
     read_dims,
@@ -590,7 +590,7 @@ def prox_tv2d(
     if solved.gap is None or solved.dual is None:
         return y
     gap = solved.gap.reshape(problem.batch)
-    tolerance = problem.tol or GOOD_TOL[problem.x.dtype == np.float64]
+    tolerance = problem.tol or good_tol(problem.x.dtype == np.float64)
     converged = np.asarray(gap <= tolerance * problem.objective(y))
     return y, Info(solved.done.reshape(problem.batch), gap, converged, solved.dual)
 
