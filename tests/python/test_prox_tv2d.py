@@ -129,6 +129,7 @@ def test_lam_zero_copies_bit_for_bit():
     for mode in MODES:
         y = tn.prox_tv2d(x, 0.0, mode=mode)
         np.testing.assert_array_equal(y.view(np.int64), x.view(np.int64))
+        assert tn.prox_tv2d(x, 0.0, mode=mode, return_info=True)[1].converged
 
 
 SOLVERS = {

@@ -230,6 +230,13 @@ def test_lam_zero_is_the_identity_bit_for_bit(device, dtype, method, mode):
         assert_same_bits(tautline.prox_tv2d(x, lam, method=method, mode=mode), x)
 
 
+def test_a_copied_image_has_converged_whatever_it_holds(make):
+    x = make(3, 4, 5)
+    x[1, 2, 3], x[2] = float("nan"), float("inf")
+    _, info = tautline.prox_tv2d(x, 0.0, return_info=True)
+    assert info.gap.tolist() == [0, 0, 0] and info.converged.all()
+
+
 def test_lam_inf_gives_the_mean(make):
     x = make(3, 12, 9)
     y = tautline.prox_tv2d(x, float("inf"))
