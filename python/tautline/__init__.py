@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tautline.functional import Config as Config
+    from tautline.functional import Info as Info
     from tautline.functional import Segments as Segments
     from tautline.functional import certificate1d as certificate1d
     from tautline.functional import lam_max as lam_max
     from tautline.functional import prox_tv1d as prox_tv1d
+    from tautline.functional import prox_tv2d as prox_tv2d
     from tautline.functional import segments1d as segments1d
     from tautline.functional import show_config as show_config
     from tautline.functional import tv as tv
@@ -28,11 +30,13 @@ __version__: str = _version("tautline")
 
 _HOME_OF = {
     "Config": "functional",
+    "Info": "functional",
     "Segments": "functional",
     "TVLayer": "layers",
     "certificate1d": "functional",
     "lam_max": "functional",
     "prox_tv1d": "functional",
+    "prox_tv2d": "functional",
     "segments1d": "functional",
     "show_config": "functional",
     "tv": "functional",

@@ -8,16 +8,17 @@ dtype or its memory layout is one that the core does not know.
 from __future__ import annotations
 
 import numbers
-import operator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tautline._options import read_integer
+
 FloatArray = npt.NDArray[np.floating[Any]]
+LamOrPair = npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike]
 
 _FLOAT_SIZES = (2, 4, 8)
-_MODES = ("smooth", "sharp")
 _MOST_THREADS = 4096
 
 
@@ -51,14 +52,38 @@ def _has_whole_strides(array: FloatArray) -> bool:
     return array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides)
 
 
-def read_lam(lam: npt.ArrayLike) -> float | FloatArray:
+def read_lam(lam: npt.ArrayLike, name: str = "lam") -> float | FloatArray:
     """Give a number as a float, which the core takes by value, and all else as an array."""
     if isinstance(lam, numbers.Real) and not isinstance(lam, np.generic):
         try:
             return float(lam)
         except OverflowError:
-            raise ValueError("lam: must fit in a float64, got a larger number") from None
-    return read_array("lam", lam)
+            raise ValueError(f"{name}: must fit in a float64, got a larger number") from None
+    return read_array(name, lam)
+
+
+def read_lams(
+    lam: LamOrPair, ndim: int, height_dim: int, width_dim: int
+) -> tuple[float | FloatArray, float | FloatArray]:
+    """Give the penalties along rows and along columns."""
+    if isinstance(lam, tuple):
+        if len(lam) != 2:
+            raise ValueError(f"lam: must be one or a pair (lam_rows, lam_cols), got {len(lam)}")
+        return read_lam(lam[0], "lam_rows"), read_lam(lam[1], "lam_cols")
+    shared = read_lam(lam)
+    shape = np.shape(shared)
+    if any(size_along(shape, dim, ndim) != 1 for dim in (height_dim, width_dim)):
+        raise ValueError(
+            "lam: must have size 1 along both dims, or be a pair (lam_rows, lam_cols), "
+            f"got shape {shape}"
+        )
+    return shared, shared
+
+
+def size_along(shape: tuple[int, ...], dim: int, ndim: int) -> int:
+    """Give the size along dimension ``dim`` of the ``ndim`` that ``shape`` broadcasts to."""
+    own = dim - (ndim - len(shape))
+    return shape[own] if 0 <= own < len(shape) else 1
 
 
 def read_weight(weight: npt.ArrayLike | None) -> FloatArray | None:
@@ -66,35 +91,12 @@ def read_weight(weight: npt.ArrayLike | None) -> FloatArray | None:
     return None if weight is None else read_array("weight", weight)
 
 
-def read_dim(dim: int, ndim: int) -> int:
-    """Give ``dim`` counted from the front; an array without dimensions has dim 0."""
-    dims = max(ndim, 1)
-    index = _read_integer("dim", dim, "an integer")
-    if not -dims <= index < dims:
-        raise ValueError(f"dim: must be from {-dims} to {dims - 1} for this x, got {index}")
-    return index % dims
-
-
-def read_mode(mode: str) -> bool:
-    """Tell whether ``mode`` asks for sharpening."""
-    if not isinstance(mode, str) or mode not in _MODES:
-        raise ValueError(f"mode: must be 'smooth' or 'sharp', got {mode!r}")
-    return mode == "sharp"
-
-
 def read_threads(threads: int | None) -> int:
     """Give the number of threads, 0 for one for each hardware thread."""
     if threads is None:
         return 0
     allowed = f"None or an integer from 1 to {_MOST_THREADS}"
-    count = _read_integer("threads", threads, allowed)
+    count = read_integer("threads", threads, allowed)
     if not 1 <= count <= _MOST_THREADS:
         raise ValueError(f"threads: must be {allowed}, got {count}")
     return count
-
-
-def _read_integer(name: str, value: int, allowed: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}: must be {allowed}, got {value!r}") from None

@@ -1,6 +1,6 @@
 """What the ops give, without data: shapes, dtypes and strides, for tracing.
 
-Each must say exactly what src/torch/tv1d.cpp allocates.
+Each must say exactly what src/torch/tv1d.cpp and tv2d.cpp allocate.
 """
 
 from __future__ import annotations
@@ -11,10 +11,15 @@ import torch
 from torch import Tensor
 
 from tautline import _extension
-from tautline._shapes import arithmetic_dtype, require_dim, with_size
-
-_CODES_PER_WORD = 16
-_BYTES_PER_WORD = 4
+from tautline._shapes import (
+    arithmetic_dtype,
+    bytes_of_partition,
+    bytes_of_passes,
+    require_dim,
+    require_image_dims,
+    with_size,
+    without_dims,
+)
 
 
 def _solve(
@@ -26,10 +31,8 @@ def _solve(
     keep_partition: bool,
 ) -> tuple[Tensor, Tensor]:
     require_dim("x", x.ndim, dim)
-    n = x.shape[dim]
-    words = (n + _CODES_PER_WORD - 1) // _CODES_PER_WORD
-    kept = _BYTES_PER_WORD * words if keep_partition else 0
-    batch = (*x.shape[:dim], *x.shape[dim + 1 :])
+    kept = bytes_of_partition(x.shape[dim]) if keep_partition else 0
+    batch = without_dims(x.shape, dim)
     return torch.empty_like(x), x.new_empty((*batch, kept), dtype=torch.uint8)
 
 
@@ -46,13 +49,26 @@ def _backward(
     wants_lam: bool,
 ) -> tuple[Tensor, Tensor]:
     require_dim("grad_y", grad_y.ndim, dim)
-    lam_shape = with_size(grad_y.shape, dim, lam_size)
-    for shared in lam_shared_dims:
-        lam_shape = with_size(lam_shape, shared, 1)
     return (
         torch.empty_like(grad_y, dtype=x_dtype) if wants_x else grad_y.new_empty((0,)),
-        grad_y.new_empty(lam_shape, dtype=lam_dtype) if wants_lam else grad_y.new_empty((0,)),
+        _lam_gradient(wants_lam, grad_y, dim, lam_size, lam_shared_dims, lam_dtype),
     )
+
+
+def _lam_gradient(
+    is_wanted: bool,
+    grad_y: Tensor,
+    dim: int,
+    size: int,
+    shared_dims: Sequence[int],
+    dtype: torch.dtype,
+) -> Tensor:
+    if not is_wanted:
+        return grad_y.new_empty((0,))
+    shape = with_size(grad_y.shape, dim, size)
+    for shared in shared_dims:
+        shape = with_size(shape, shared, 1)
+    return grad_y.new_empty(shape, dtype=dtype)
 
 
 def _weighted_backward(
@@ -108,6 +124,92 @@ def _find_lam_max(x: Tensor, weight: Tensor | None, dim: int) -> Tensor:
     return x.new_empty(with_size(x.shape, dim, 1), dtype=arithmetic_dtype(x.dtype))
 
 
+def _solve2d(
+    x: Tensor,
+    row_lam: Tensor | float,
+    column_lam: Tensor | float,
+    start: Tensor | None,
+    height_dim: int,
+    width_dim: int,
+    sharpen: bool,
+    accelerated: bool,
+    iterations: int,
+    tol: float,
+    of_solution: bool,
+    keep_partitions: bool,
+    report: bool,
+) -> tuple[Tensor, ...]:
+    require_image_dims("x", x.ndim, height_dim, width_dim)
+    batch = without_dims(x.shape, height_dim, width_dim)
+    saved = 1 if of_solution else iterations
+    kept = saved * sum(bytes_of_passes(x.shape[height_dim], x.shape[width_dim]))
+    keep_momentum = keep_partitions and not of_solution
+    return (
+        torch.empty_like(x),
+        x.new_empty((*batch, kept if keep_partitions else 0), dtype=torch.uint8),
+        x.new_empty((*batch, iterations if keep_momentum else 0), dtype=torch.float64),
+        x.new_empty(batch, dtype=torch.int32),
+        x.new_empty(batch, dtype=torch.float64) if report else x.new_empty((0,)),
+        torch.empty_like(x, dtype=arithmetic_dtype(x.dtype)) if report else x.new_empty((0,)),
+    )
+
+
+def _backward2d(
+    grad_y: Tensor,
+    partitions: Tensor,
+    momentum: Tensor,
+    done: Tensor,
+    height_dim: int,
+    width_dim: int,
+    sharpen: bool,
+    iterations: int,
+    of_solution: bool,
+    x_dtype: torch.dtype,
+    row_lam_size: int,
+    row_lam_shared_dims: Sequence[int],
+    row_lam_dtype: torch.dtype,
+    column_lam_size: int,
+    column_lam_shared_dims: Sequence[int],
+    column_lam_dtype: torch.dtype,
+    wants_x: bool,
+    wants_row_lam: bool,
+    wants_column_lam: bool,
+) -> tuple[Tensor, ...]:
+    require_image_dims("grad_y", grad_y.ndim, height_dim, width_dim)
+    rows = (width_dim, row_lam_size, row_lam_shared_dims, row_lam_dtype)
+    columns = (height_dim, column_lam_size, column_lam_shared_dims, column_lam_dtype)
+    return (
+        torch.empty_like(grad_y, dtype=x_dtype) if wants_x else grad_y.new_empty((0,)),
+        _lam_gradient(wants_row_lam, grad_y, *rows),
+        _lam_gradient(wants_column_lam, grad_y, *columns),
+    )
+
+
+def _jvp2d(
+    partitions: Tensor,
+    momentum: Tensor,
+    done: Tensor,
+    tangent_x: Tensor | None,
+    tangent_row_lam: Tensor | None,
+    tangent_column_lam: Tensor | None,
+    height_dim: int,
+    width_dim: int,
+    sharpen: bool,
+    iterations: int,
+    of_solution: bool,
+    height: int,
+    width: int,
+    dtype: torch.dtype,
+) -> Tensor:
+    require_image_dims("partitions", partitions.ndim + 1, height_dim, width_dim)
+    if tangent_x is not None:
+        return torch.empty_like(tangent_x, dtype=dtype)
+    shape = list(partitions.shape[:-1])
+    for dim, size in sorted([(height_dim, height), (width_dim, width)], key=lambda pair: pair[0]):
+        shape.insert(dim, size)
+    return partitions.new_empty(shape, dtype=dtype)
+
+
 for _op, _fake in (
     (_extension.solve, _solve),
     (_extension.solve_number, _solve),
@@ -117,5 +219,9 @@ for _op, _fake in (
     (_extension.certify, _certify),
     (_extension.certify_number, _certify),
     (_extension.find_lam_max, _find_lam_max),
+    (_extension.solve2d, _solve2d),
+    (_extension.solve2d_number, _solve2d),
+    (_extension.backward2d, _backward2d),
+    (_extension.jvp2d, _jvp2d),
 ):
     torch.library.register_fake(_op)(_fake)

@@ -53,3 +53,38 @@ def segments1d(
 ) -> None: ...
 def lam_max(x: _Array, weight: _Array | None, dim: int, out: _Array) -> None: ...
 def tv(x: _Array, dim: int, out: _Array) -> None: ...
+def saved_words2d(x: _Array, height_dim: int, width_dim: int, iterations: int) -> int: ...
+def prox_tv2d(
+    x: _Array,
+    row_lam: float | _Array,
+    column_lam: float | _Array,
+    start: _Array | None,
+    height_dim: int,
+    width_dim: int,
+    sharpen: bool,
+    accelerated: bool,
+    iterations: int,
+    tol: float,
+    of_solution: bool,
+    threads: int,
+    y: _Array,
+    partitions: npt.NDArray[np.uint32] | None,
+    momentum: npt.NDArray[np.float64] | None,
+    done: npt.NDArray[np.int32],
+    gap: npt.NDArray[np.float64] | None,
+    dual: _Array | None,
+) -> None: ...
+def prox_tv2d_backward(
+    partitions: npt.NDArray[np.uint32],
+    momentum: npt.NDArray[np.float64],
+    done: npt.NDArray[np.int32],
+    height_dim: int,
+    width_dim: int,
+    sharpen: bool,
+    iterations: int,
+    of_solution: bool,
+    grad_y: _Array,
+    grad_x: _Array,
+    grad_row_lam: _Array,
+    grad_column_lam: _Array,
+) -> None: ...

@@ -10,6 +10,9 @@ from torch import Tensor
 # What src/torch/tensors.h puts before the errors of arguments.
 INVALID_ARGUMENT = "tautline: invalid argument: "
 
+_CODES_PER_WORD = 16
+_BYTES_PER_WORD = 4
+
 
 def arithmetic_dtype(dtype: torch.dtype) -> torch.dtype:
     """Give the dtype that samples of ``dtype`` are computed in."""
@@ -20,10 +23,39 @@ def require_dim(name: str, ndim: int, dim: int) -> None:
     """Refuse what the ops refuse (src/torch/tensors.h), by the same words."""
     if ndim == 0:
         raise RuntimeError(f"{INVALID_ARGUMENT}{name}: must have at least one dimension")
+    _require_index("dim", dim, name, ndim)
+
+
+def require_image_dims(name: str, ndim: int, height_dim: int, width_dim: int) -> None:
+    """Refuse what the ops refuse as the two dimensions of images, by the same words."""
+    if ndim < 2:
+        raise RuntimeError(f"{INVALID_ARGUMENT}{name}: must have at least 2 dimensions, got {ndim}")
+    _require_index("height_dim", height_dim, name, ndim)
+    _require_index("width_dim", width_dim, name, ndim)
+    if height_dim == width_dim:
+        raise RuntimeError(f"{INVALID_ARGUMENT}width_dim: must not be height_dim, got {width_dim}")
+
+
+def _require_index(dim_name: str, dim: int, name: str, ndim: int) -> None:
     if not 0 <= dim < ndim:
         raise RuntimeError(
-            f"{INVALID_ARGUMENT}dim: must be from 0 to {ndim - 1} for this {name}, got {dim}"
+            f"{INVALID_ARGUMENT}{dim_name}: must be from 0 to {ndim - 1} for this {name}, got {dim}"
         )
+
+
+def bytes_of_partition(n: int) -> int:
+    """Give the bytes that the partition of a row of n samples takes."""
+    return _BYTES_PER_WORD * ((n + _CODES_PER_WORD - 1) // _CODES_PER_WORD)
+
+
+def bytes_of_passes(height: int, width: int) -> tuple[int, int]:
+    """Give the bytes that the rows' and the columns' partitions of an image take."""
+    return height * bytes_of_partition(width), width * bytes_of_partition(height)
+
+
+def without_dims(shape: Sequence[int], *dims: int) -> tuple[int, ...]:
+    """Give ``shape`` without some of its dimensions."""
+    return tuple(size for d, size in enumerate(shape) if d not in dims)
 
 
 def with_size(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:

@@ -12,7 +12,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from tautline.functional import Mode, prox_tv1d, read_mode, read_tensor
+from tautline._options import read_choice, read_mode, read_solver2d
+from tautline._tensors import LamOrPair, read_tensor
+from tautline.functional import Grad, Method, Mode, prox_tv1d, prox_tv2d
 
 __all__ = ["TVLayer"]
 
@@ -22,10 +24,10 @@ Direction = Literal["2d", "row", "col", "1d"]
 class TVLayer(nn.Module):
     """Smooth or sharpen feature maps by total variation, with lambda trained or fixed.
 
-    ``y = argmin_y 1/2 ||y - x||^2 + lam TV(y)`` on every row (or column) of every
-    channel on its own; ``mode="sharp"`` gives ``x + (x - y)``. It is the layer of Yeh,
-    Hu, Ren and Schwing, *Total Variation Optimization Layers for Computer Vision*
-    (CVPR 2022), solved exactly.
+    ``y = argmin_y 1/2 ||y - x||^2 + lam TV(y)`` on every image (or every row, or every
+    column) of every channel on its own; ``mode="sharp"`` gives ``x + (x - y)``. It is the
+    layer of Yeh, Hu, Ren and Schwing, *Total Variation Optimization Layers for Computer
+    Vision* (CVPR 2022), with rows and columns solved exactly.
 
     Parameters
     ----------
@@ -34,25 +36,27 @@ class TVLayer(nn.Module):
     mode
         ``"smooth"`` or ``"sharp"``.
     direction
-        ``"row"``: differences along the last dimension of ``(N, C, H, W)`` or
-        ``(C, H, W)``; ``"col"``: along the one before it; ``"1d"``: along the last of
-        ``(N, C, L)`` or ``(C, L)``. (``"2d"``, both directions of an image at once, is
-        not there yet.)
+        ``"2d"``: differences along both last dimensions of ``(N, C, H, W)`` or
+        ``(C, H, W)``; ``"row"``: along the last alone; ``"col"``: along the one before
+        it; ``"1d"``: along the last of ``(N, C, L)`` or ``(C, L)``.
     lam
         Where lambda starts, or its value if it is not learnable: a number or one for
         each channel. > 0 if learnable, else >= 0 (0 is the identity, inf the mean).
     learnable
         True: the parameter ``raw_lam`` of shape ``(channels,)``, with lambda =
         softplus(raw_lam). False: the buffer ``fixed_lam``, which is lambda itself.
+    method, iterations, tol, grad, isotropic
+        With ``direction="2d"``, as in `tautline.prox_tv2d`: what is given here is how
+        every call iterates.
     device, dtype
         Of the parameter or buffer.
 
     Examples
     --------
     >>> import torch, tautline
-    >>> layer = tautline.TVLayer(3, direction="row", lam=0.1)
+    >>> layer = tautline.TVLayer(3, lam=0.1)
     >>> layer
-    TVLayer(3, mode='smooth', direction='row', learnable=True, lam=[0.1, 0.1, 0.1])
+    TVLayer(3, mode='smooth', direction='2d', learnable=True, lam=[0.1, 0.1, 0.1])
     >>> features = torch.rand(8, 3, 16, 16)
     >>> layer(features).mean().backward()
     >>> layer.raw_lam.grad.shape
@@ -70,18 +74,26 @@ class TVLayer(nn.Module):
         direction: Direction = "2d",
         lam: float | Sequence[float] | Tensor = 0.05,
         learnable: bool = True,
+        method: Method = "dykstra",
+        iterations: int | None = None,
+        tol: float | None = None,
+        grad: Grad | None = None,
+        isotropic: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         """Make the layer; see the class."""
         super().__init__()
         read_mode(mode)
-        if direction == "2d":
-            raise NotImplementedError(
-                "direction: '2d' is not there yet; must be 'row', 'col' or '1d'"
-            )
-        if not isinstance(direction, str) or direction not in _LAYOUTS:
-            raise ValueError(f"direction: must be 'row', 'col' or '1d', got {direction!r}")
+        read_choice("direction", direction, tuple(_LAYOUTS))
+        read_solver2d(method, iterations, tol, grad, isotropic)
+        self.method = method
+        self.iterations = iterations
+        self.tol = tol
+        self.grad = grad
+        for name, value in self._unusual_options():
+            if direction != "2d":
+                raise ValueError(f"{name}: is for direction='2d' alone, got {value!r}")
         self.channels = _read_channels(channels)
         self.mode = mode
         self.direction = direction
@@ -112,7 +124,7 @@ class TVLayer(nn.Module):
             values = values.float()
         return nn.functional.softplus(values) if self.learnable else values
 
-    def forward(self, x: Tensor, lam: Tensor | float | None = None) -> Tensor:
+    def forward(self, x: Tensor, lam: LamOrPair | None = None) -> Tensor:
         """Smooth or sharpen x.
 
         Parameters
@@ -121,8 +133,9 @@ class TVLayer(nn.Module):
             ``(N, C, H, W)`` or ``(C, H, W)``; with ``direction="1d"`` ``(N, C, L)`` or
             ``(C, L)``.
         lam
-            Lambdas for this call in place of the layer's own: a number or a tensor, as
-            in `tautline.prox_tv1d`, for instance of shape ``(N, 1, 1, 1)``, one a sample.
+            Lambdas for this call in place of the layer's own: a number, a tensor, or with
+            ``direction="2d"`` a pair, as in `tautline.prox_tv1d` and `tautline.prox_tv2d`;
+            for instance of shape ``(N, 1, 1, 1)``, one a sample.
 
         Returns
         -------
@@ -144,14 +157,38 @@ class TVLayer(nn.Module):
                     f"in shape {tuple(x.shape)}"
                 )
             lam = self.lam.view(layout.lam_shapes[x.ndim])
-        return prox_tv1d(x, lam, dim=layout.dim, mode=self.mode)
+        if layout.dim is not None:
+            return prox_tv1d(x, lam, dim=layout.dim, mode=self.mode)  # type: ignore[arg-type]
+        return prox_tv2d(
+            x,
+            lam,
+            mode=self.mode,
+            method=self.method,
+            iterations=self.iterations,
+            tol=self.tol,
+            grad=self.grad,
+        )
 
     def extra_repr(self) -> str:
         """Show the settings and the current lambdas, where they can be read here."""
         return (
             f"{self.channels}, mode={self.mode!r}, direction={self.direction!r}, "
-            f"learnable={self.learnable}, lam=[{self._shown_lam()}]"
+            + "".join(f"{name}={value!r}, " for name, value in self._unusual_options())
+            + f"learnable={self.learnable}, lam=[{self._shown_lam()}]"
         )
+
+    def _unusual_options(self) -> list[tuple[str, object]]:
+        """Give what was asked of the iterations, where it is not the default."""
+        return [
+            (name, value)
+            for name, usual in (
+                ("method", "dykstra"),
+                ("iterations", None),
+                ("tol", None),
+                ("grad", None),
+            )
+            if (value := getattr(self, name)) != usual
+        ]
 
     def _shown_lam(self) -> str:
         lam = self.lam.detach()
@@ -165,9 +202,9 @@ _MOST_SHOWN = 4
 
 
 class _Layout:
-    """Where a direction has its channels and its rows."""
+    """Where a direction has its channels and its rows; ``dim`` None: an image's both."""
 
-    def __init__(self, dims: int, dim: int, shapes: str) -> None:
+    def __init__(self, dims: int, dim: int | None, shapes: str) -> None:
         self.dims = dims
         self.dim = dim
         self.shapes = shapes
@@ -178,6 +215,7 @@ class _Layout:
 
 _IMAGES = "shape (N, C, H, W) or (C, H, W)"
 _LAYOUTS = {
+    "2d": _Layout(4, None, _IMAGES),
     "row": _Layout(4, -1, _IMAGES),
     "col": _Layout(4, -2, _IMAGES),
     "1d": _Layout(3, -1, "shape (N, C, L) or (C, L)"),

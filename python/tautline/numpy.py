@@ -4,6 +4,8 @@ The objective, for every row of ``x`` along ``dim`` on its own, is::
 
     prox(x, lam) = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|
 
+(`prox_tv2d` has that of images, with the differences along rows and along columns.)
+
 The solution is exact, takes time linear in the length of a row, and is the
 same bit for bit for any number of threads. These arguments mean the same in
 all functions:
@@ -28,10 +30,11 @@ is allowed. No argument is ever written to.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -39,28 +42,43 @@ import numpy.typing as npt
 from tautline import _numpy
 from tautline._arguments import (
     FloatArray,
+    LamOrPair,
     read_array,
-    read_dim,
     read_lam,
-    read_mode,
+    read_lams,
     read_threads,
     read_weight,
+    size_along,
+)
+from tautline._options import (
+    good_tol,
+    in_users_words,
+    read_dim,
+    read_dims,
+    read_mode,
+    read_solver2d,
 )
 
 __all__ = [
     "Config",
     "Gradients",
+    "Gradients2d",
+    "Info",
     "Segments",
     "certificate1d",
     "lam_max",
     "prox_tv1d",
     "prox_tv1d_vjp",
+    "prox_tv2d",
+    "prox_tv2d_vjp",
     "segments1d",
     "show_config",
     "tv",
 ]
 
 Mode = Literal["smooth", "sharp"]
+Method = Literal["dykstra", "accelerated"]
+Grad = Literal["unrolled", "implicit"]
 
 
 class Gradients(NamedTuple):
@@ -69,6 +87,28 @@ class Gradients(NamedTuple):
     x: FloatArray
     lam: FloatArray
     weight: FloatArray | None
+
+
+class Gradients2d(NamedTuple):
+    """What a pullback of `prox_tv2d_vjp` gives: one gradient for each argument."""
+
+    x: FloatArray
+    lam: FloatArray | tuple[FloatArray, FloatArray]
+    """A pair where lam was one."""
+
+
+class Info(NamedTuple):
+    """How an iteration ended, image by image."""
+
+    iterations: npt.NDArray[np.int32]
+    """Iterations that were done, of two passes each."""
+    gap: npt.NDArray[np.float64]
+    """What the objective is above the optimum, at most."""
+    converged: npt.NDArray[np.bool_]
+    """Whether the gap is within ``tol`` times the objective. Without ``tol``: within 1e-4, or
+    1e-6 of a float64 x."""
+    dual: FloatArray
+    """Of x's shape, in the dtype of the arithmetic: what ``start`` of a later call takes."""
 
 
 class Segments(NamedTuple):
@@ -245,14 +285,15 @@ class _Argument:
 
     def size_along(self, dim: int, ndim: int) -> int:
         """Size along dimension ``dim`` of the ``ndim`` dimensions it broadcasts to."""
-        own = dim - (ndim - len(self.shape))
-        return self.shape[own] if 0 <= own < len(self.shape) else 1
+        return size_along(self.shape, dim, ndim)
 
     def sum_over_broadcast(self, gradient: FloatArray) -> FloatArray:
+        return self.sum_in_float64(gradient).astype(self.dtype, copy=False)
+
+    def sum_in_float64(self, gradient: FloatArray) -> FloatArray:
         added = gradient.ndim - len(self.shape)
         stretched = tuple(added + d for d, size in enumerate(self.shape) if size == 1)
-        total = np.asarray(gradient.sum(axis=(*range(added), *stretched)))
-        return total.reshape(self.shape).astype(self.dtype, copy=False)
+        return np.asarray(gradient.sum(axis=(*range(added), *stretched))).reshape(self.shape)
 
 
 @dataclass(frozen=True)
@@ -285,10 +326,8 @@ class _Pullback:
 
     def pull_back(self, grad_y: npt.ArrayLike) -> Gradients:
         """Take the gradient of y back to the gradients of the arguments."""
-        incoming = read_array("grad_y", grad_y)
         shape = self.x.shape
-        if incoming.shape != shape:
-            raise ValueError(f"grad_y: must have y's shape {shape}, got {incoming.shape}")
+        incoming = _read_grad_y(grad_y, shape)
         lam_size = self.lam.size_along(self.dim, len(shape))
         grad_x = np.empty(shape, self.x.dtype)
         grad_lam = np.empty(_with_size(shape, self.dim, lam_size), np.float64)
@@ -312,6 +351,372 @@ class _Pullback:
             if self.saved_weight is None or grad_weight is None
             else _Argument.of(self.saved_weight).sum_over_broadcast(grad_weight),
         )
+
+
+@dataclass(frozen=True)
+class _Problem2d:
+    """The arguments that describe a batch of images and how to iterate, read and converted."""
+
+    x: FloatArray
+    row_lam: float | FloatArray
+    column_lam: float | FloatArray
+    is_pair: bool
+    start: FloatArray | None
+    height_dim: int
+    width_dim: int
+    sharpen: bool
+    accelerated: bool
+    iterations: int
+    tol: float
+    of_solution: bool
+
+    @classmethod
+    def read(
+        cls,
+        x: npt.ArrayLike,
+        lam: LamOrPair,
+        dims: tuple[int, int],
+        mode: str,
+        method: str,
+        iterations: int | None,
+        tol: float | None,
+        grad: str | None,
+        start: npt.ArrayLike | None = None,
+    ) -> _Problem2d:
+        samples = read_array("x", x)
+        height_dim, width_dim = read_dims(dims, samples.ndim)
+        row_lam, column_lam = read_lams(lam, samples.ndim, height_dim, width_dim)
+        accelerated, count, tolerance, of_solution = read_solver2d(
+            method, iterations, tol, grad, isotropic=False
+        )
+        return cls(
+            x=samples,
+            row_lam=row_lam,
+            column_lam=column_lam,
+            is_pair=isinstance(lam, tuple),
+            start=None if start is None else read_array("start", start),
+            height_dim=height_dim,
+            width_dim=width_dim,
+            sharpen=read_mode(mode),
+            accelerated=accelerated,
+            iterations=count,
+            tol=tolerance,
+            of_solution=of_solution,
+        )
+
+    @property
+    def dims(self) -> tuple[int, int]:
+        return self.height_dim, self.width_dim
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return tuple(size for d, size in enumerate(self.x.shape) if d not in self.dims)
+
+    def solve(
+        self, threads: int = 0, keep: bool = False, report: bool = False
+    ) -> tuple[FloatArray, _Solved2d]:
+        count = math.prod(self.batch)
+        y = np.empty(self.x.shape, self.x.dtype)
+        partitions = momentum = gap = dual = None
+        if keep:
+            saved = 1 if self.of_solution else self.iterations
+            partitions = np.empty(_numpy.saved_words2d(self.x, *self.dims, saved), np.uint32)
+            momentum = np.empty(0 if self.of_solution else count * saved)
+        if report:
+            gap = np.empty(count)
+            dual = np.empty(self.x.shape, np.float64 if self.x.dtype == np.float64 else np.float32)
+        done = np.empty(count, np.int32)
+        try:
+            _numpy.prox_tv2d(
+                self.x,
+                self.row_lam,
+                self.column_lam,
+                self.start,
+                *self.dims,
+                self.sharpen,
+                self.accelerated,
+                self.iterations,
+                self.tol,
+                self.of_solution,
+                threads,
+                y,
+                partitions,
+                momentum,
+                done,
+                gap,
+                dual,
+            )
+        except ValueError as error:
+            raise ValueError(in_users_words(str(error), self.is_pair)) from None
+        return y, _Solved2d(partitions, momentum, done, gap, dual)
+
+    def objective(self, y: FloatArray) -> npt.NDArray[np.float64]:
+        """Give the objective of each image of a result."""
+        x = self.x.astype(np.float64)
+        change = y - x  # of both modes but for the sign
+        smooth = x - change if self.sharpen else x + change
+        total = np.square(change).sum(self.dims) / 2
+        for lam, dim in ((self.row_lam, self.width_dim), (self.column_lam, self.height_dim)):
+            size = np.abs(np.diff(smooth, axis=dim))
+            penalty = np.multiply(size, lam, out=np.zeros_like(size), where=size != 0)
+            total = total + penalty.sum(self.dims)
+        return np.asarray(total)
+
+
+class _Solved2d(NamedTuple):
+    """What a call leaves beside y; all but ``done`` only where it is asked for."""
+
+    partitions: npt.NDArray[np.uint32] | None
+    momentum: npt.NDArray[np.float64] | None
+    done: npt.NDArray[np.int32]
+    gap: npt.NDArray[np.float64] | None
+    dual: FloatArray | None
+
+
+@overload
+def prox_tv2d(
+    x: npt.ArrayLike,
+    lam: LamOrPair,
+    *,
+    dims: tuple[int, int] = ...,
+    mode: Mode = ...,
+    method: Method = ...,
+    iterations: int | None = ...,
+    tol: float | None = ...,
+    grad: Grad | None = ...,
+    start: npt.ArrayLike | None = ...,
+    threads: int | None = ...,
+    return_info: Literal[False] = ...,
+) -> FloatArray: ...
+
+
+@overload
+def prox_tv2d(
+    x: npt.ArrayLike,
+    lam: LamOrPair,
+    *,
+    dims: tuple[int, int] = ...,
+    mode: Mode = ...,
+    method: Method = ...,
+    iterations: int | None = ...,
+    tol: float | None = ...,
+    grad: Grad | None = ...,
+    start: npt.ArrayLike | None = ...,
+    threads: int | None = ...,
+    return_info: Literal[True],
+) -> tuple[FloatArray, Info]: ...
+
+
+def prox_tv2d(
+    x: npt.ArrayLike,
+    lam: LamOrPair,
+    *,
+    dims: tuple[int, int] = (-2, -1),
+    mode: Mode = "smooth",
+    method: Method = "dykstra",
+    iterations: int | None = None,
+    tol: float | None = None,
+    grad: Grad | None = None,
+    start: npt.ArrayLike | None = None,
+    threads: int | None = None,
+    return_info: bool = False,
+) -> FloatArray | tuple[FloatArray, Info]:
+    """Smooth (or sharpen) images by the total variation proximity operator.
+
+    ``y = argmin_y 1/2 |y - x|^2 + sum_rows lam |y_{r,c+1} - y_{r,c}| + sum_columns lam
+    |y_{r+1,c} - y_{r,c}|`` for every image of x on its own, or with ``mode="sharp"`` the
+    opposite step ``x + (x - y)``, rounded once. It is solved by exact 1D solves of all
+    rows and all columns in turn.
+
+    Parameters
+    ----------
+    x
+        array_like of two dimensions or more, otherwise as at the top of this module. An
+        image with a pixel that is not finite comes out NaN, the others are not touched
+        by it.
+    lam
+        The penalty, >= 0: a number, or an array that broadcasts to x with size 1 along
+        both dims (one an image). Or a tuple ``(lam_rows, lam_cols)`` of such, which may
+        also have one an edge: they broadcast to ``(..., H, W - 1)`` and
+        ``(..., H - 1, W)``.
+    dims
+        The dimensions of x that an image's height and width are: rows run along
+        ``dims[1]``.
+    mode
+        ``"smooth"`` or ``"sharp"``.
+    method
+        ``"dykstra"``: Algorithm 1 of Yeh, Hu, Ren and Schwing (CVPR 2022).
+        ``"accelerated"``: the same passes with momentum, which needs far fewer of them.
+    iterations
+        How many, of two passes each; with ``tol``, at most. None: 4 for dykstra, 16 for
+        accelerated, 128 with ``tol``.
+    tol
+        Each image stops once its duality gap is at most ``tol`` times its objective,
+        which is looked at every fourth iteration. 1e-4 is a good value in float32, 1e-6
+        in float64. None: all iterations are done.
+    grad
+        What `prox_tv2d_vjp` differentiates. ``"unrolled"``: the iterations as they were
+        done. ``"implicit"``: the exact solution, for calls that come near it; the result
+        is then also polished. None: implicit with ``tol``, else unrolled.
+    start
+        The ``dual`` of an earlier call on similar images, to start from.
+    threads
+        As in `prox_tv1d`.
+    return_info
+        Whether to return an `Info` as well.
+
+    Returns
+    -------
+    numpy.ndarray or (numpy.ndarray, Info)
+        A new array of x's shape and dtype in C order; and how the iteration ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tautline.numpy as tn
+    >>> x = np.array([[0.0, 0.0, 8.0], [0.0, 1.0, 8.0]])
+    >>> tn.prox_tv2d(x, 1.0)
+    array([[0.75, 0.75, 7.  ],
+           [0.75, 0.75, 7.  ]])
+
+    As near to the optimum as is asked for, with a proof of it:
+
+    >>> y, info = tn.prox_tv2d(x, 1.0, method="accelerated", tol=1e-6, return_info=True)
+    >>> bool(info.converged), bool(info.gap < 1e-5)
+    (True, True)
+    """
+    problem = _Problem2d.read(x, lam, dims, mode, method, iterations, tol, grad, start)
+    y, solved = problem.solve(read_threads(threads), report=return_info)
+    if solved.gap is None or solved.dual is None:
+        return y
+    gap = solved.gap.reshape(problem.batch)
+    tolerance = problem.tol or good_tol(problem.x.dtype == np.float64)
+    with np.errstate(invalid="ignore"):  # an image that was copied may hold anything
+        converged = np.asarray((gap == 0) | (gap <= tolerance * problem.objective(y)))
+    return y, Info(solved.done.reshape(problem.batch), gap, converged, solved.dual)
+
+
+def prox_tv2d_vjp(
+    x: npt.ArrayLike,
+    lam: LamOrPair,
+    *,
+    dims: tuple[int, int] = (-2, -1),
+    mode: Mode = "smooth",
+    method: Method = "dykstra",
+    iterations: int | None = None,
+    tol: float | None = None,
+    grad: Grad | None = None,
+    start: npt.ArrayLike | None = None,
+) -> tuple[FloatArray, Callable[[npt.ArrayLike], Gradients2d]]:
+    """Give the result of `prox_tv2d` and the function that takes gradients back through it.
+
+    With ``grad="unrolled"`` they are those of the iterations as they were done. With
+    ``"implicit"`` the solution is constant on components: the gradient of x is the mean
+    of grad_y over each, that of an edge's lam minus the sign of its jump times the
+    difference of that over it.
+
+    Parameters
+    ----------
+    x, lam, dims, mode, method, iterations, tol, grad, start
+        As in `prox_tv2d`.
+
+    Returns
+    -------
+    y : numpy.ndarray
+        What `prox_tv2d` gives.
+    pullback : callable
+        ``pullback(grad_y)``, with grad_y of y's shape, gives `Gradients2d` in the shapes
+        and dtypes of the arguments (float64 where those are numbers or integers), summed
+        in float64 where an argument was broadcast. It may be called any number of times.
+        It keeps 4 bits a pixel and iteration, or 4 bits a pixel (``"implicit"``).
+
+    Examples
+    --------
+    >>> import tautline.numpy as tn
+    >>> y, pullback = tn.prox_tv2d_vjp([[0.0, 0.0, 8.0], [0.0, 1.0, 8.0]], 1.0)
+    >>> gradients = pullback([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    >>> gradients.x
+    array([[0.25, 0.25, 0.  ],
+           [0.25, 0.25, 0.  ]])
+    >>> gradients.lam
+    array(0.5)
+    """
+    problem = _Problem2d.read(x, lam, dims, mode, method, iterations, tol, grad, start)
+    y, solved = problem.solve(keep=True)
+    return y, _Pullback2d.of(problem, solved).pull_back
+
+
+@dataclass(frozen=True)
+class _Pullback2d:
+    """What the way back needs of solved images."""
+
+    solved: _Solved2d
+    x: _Argument
+    row_lam: _Argument
+    column_lam: _Argument
+    is_pair: bool
+    dims: tuple[int, int]
+    sharpen: bool
+    iterations: int
+    of_solution: bool
+
+    @classmethod
+    def of(cls, problem: _Problem2d, solved: _Solved2d) -> _Pullback2d:
+        return cls(
+            solved,
+            _Argument.of(problem.x),
+            _Argument.of(problem.row_lam),
+            _Argument.of(problem.column_lam),
+            problem.is_pair,
+            problem.dims,
+            problem.sharpen,
+            problem.iterations,
+            problem.of_solution,
+        )
+
+    def pull_back(self, grad_y: npt.ArrayLike) -> Gradients2d:
+        """Take the gradient of y back to the gradients of the arguments."""
+        incoming = _read_grad_y(grad_y, self.x.shape)
+        height_dim, width_dim = self.dims
+        grad_x = np.empty(self.x.shape, self.x.dtype)
+        grad_rows = self._make_lam_terms(self.row_lam, width_dim)
+        grad_columns = self._make_lam_terms(self.column_lam, height_dim)
+        assert self.solved.partitions is not None and self.solved.momentum is not None
+        _numpy.prox_tv2d_backward(
+            self.solved.partitions,
+            self.solved.momentum,
+            self.solved.done,
+            height_dim,
+            width_dim,
+            self.sharpen,
+            self.iterations,
+            self.of_solution,
+            incoming,
+            grad_x,
+            grad_rows,
+            grad_columns,
+        )
+        if self.is_pair:
+            return Gradients2d(
+                grad_x,
+                (
+                    self.row_lam.sum_over_broadcast(grad_rows),
+                    self.column_lam.sum_over_broadcast(grad_columns),
+                ),
+            )
+        both = self.row_lam.sum_in_float64(grad_rows) + self.row_lam.sum_in_float64(grad_columns)
+        return Gradients2d(grad_x, np.asarray(both, self.row_lam.dtype))
+
+    def _make_lam_terms(self, lam: _Argument, dim: int) -> FloatArray:
+        size = lam.size_along(dim, len(self.x.shape))
+        return np.empty(_with_size(self.x.shape, dim, size), np.float64)
+
+
+def _read_grad_y(grad_y: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    incoming = read_array("grad_y", grad_y)
+    if incoming.shape != shape:
+        raise ValueError(f"grad_y: must have y's shape {shape}, got {incoming.shape}")
+    return incoming
 
 
 def certificate1d(

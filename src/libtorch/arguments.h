@@ -1,9 +1,15 @@
-// Checks of arguments that the function and the layer share, and that src/torch never sees.
+// Checks of arguments that functions and the layer share, and that src/torch never sees.
 #pragma once
 
 #include <c10/util/Exception.h>
+#include <torch/types.h>
 
-#include "tautline/tv1d.h"
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "tautline/tv2d.h"
 
 namespace tautline::libtorch {
 
@@ -11,6 +17,48 @@ inline void require_known(Mode mode) {
   TORCH_CHECK_VALUE(mode == Mode::smooth || mode == Mode::sharp,
                     "mode: must be Mode::smooth or Mode::sharp, got Mode(", static_cast<int>(mode),
                     ")");
+}
+
+inline void require_floating(const char* name, const at::Tensor& tensor) {
+  if (!tensor.defined()) return;
+  const at::ScalarType type = tensor.scalar_type();
+  TORCH_CHECK_VALUE(
+      type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16, name,
+      ": dtype must be float16, bfloat16, float32 or float64, got ", type);
+}
+
+inline void require_known(Method2d method) {
+  TORCH_CHECK_VALUE(method == Method2d::dykstra || method == Method2d::accelerated,
+                    "method: must be Method2d::dykstra or Method2d::accelerated, got Method2d(",
+                    static_cast<int>(method), ")");
+}
+
+inline void require_known(Derivative2d derivative) {
+  TORCH_CHECK_VALUE(
+      derivative == Derivative2d::of_iterations || derivative == Derivative2d::of_solution,
+      "derivative: must be Derivative2d::of_iterations or Derivative2d::of_solution, got "
+      "Derivative2d(",
+      static_cast<int>(derivative), ")");
+}
+
+/// How to iterate, where it is told.
+inline void require_solver(std::optional<std::int64_t> iterations, std::optional<double> tol) {
+  TORCH_CHECK_VALUE(!iterations || (*iterations >= 1 && *iterations <= INT_MAX),
+                    "iterations: must be from 1 to ", INT_MAX, ", got ", iterations.value_or(0));
+  TORCH_CHECK_VALUE(!tol || (*tol > 0 && std::isfinite(*tol)), "tol: must be > 0 and finite, got ",
+                    tol.value_or(0));
+}
+
+/// Without this a dual tensor would lose its tangent in silence: torch's functions in C++
+/// have no forward derivative, and where no gradient is recorded they are not even asked.
+inline void refuse_tangent(const char* function, const char* name, const at::Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!tensor.defined() || !tensor._fw_grad(/*level=*/0).defined(), name,
+                              ": must have no tangent, since ", function,
+                              " has no forward derivative in C++; Python's has");
+}
+
+inline bool needs_gradient(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.requires_grad();
 }
 
 }  // namespace tautline::libtorch

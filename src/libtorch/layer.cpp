@@ -29,11 +29,21 @@ const char* name_of(Direction direction) {
 
 void require_known(Direction direction) {
   TORCH_CHECK_VALUE(name_of(direction) != nullptr,
-                    "direction: must be Direction::row, col or signal, got Direction(",
+                    "direction: must be Direction::image, row, col or signal, got Direction(",
                     static_cast<int>(direction), ")");
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      direction != Direction::image,
-      "direction: Direction::image is not there yet; must be Direction::row, col or signal");
+}
+
+/// How to iterate, which is for images alone.
+void require_solver(const TVLayerOptions& options) {
+  libtorch::require_known(options.method());
+  if (options.derivative()) libtorch::require_known(*options.derivative());
+  libtorch::require_solver(options.iterations(), options.tol());
+  if (options.direction() == Direction::image) return;
+  const char* const is_for_images = ": is for Direction::image alone";
+  TORCH_CHECK_VALUE(options.method() == Method2d::dykstra, "method", is_for_images);
+  TORCH_CHECK_VALUE(!options.iterations(), "iterations", is_for_images);
+  TORCH_CHECK_VALUE(!options.tol(), "tol", is_for_images);
+  TORCH_CHECK_VALUE(!options.derivative(), "derivative", is_for_images);
 }
 
 /// One lambda a channel, or an error that says what is wrong with them.
@@ -86,6 +96,7 @@ void TVLayerImpl::reset() {
                     options.channels());
   libtorch::require_known(options.mode());
   require_known(options.direction());
+  require_solver(options);
   const torch::Tensor lam = start_values(options);
   const auto dtype = torch::get_default_dtype();
   if (options.learnable()) {
@@ -109,8 +120,16 @@ torch::Tensor TVLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& 
       x.dim() == dims || x.dim() == dims + 1, "x: must have shape ",
       direction == Direction::signal ? "(N, C, L) or (C, L)" : "(N, C, H, W) or (C, H, W)",
       " with direction ", name_of(direction), ", got shape ", x.sizes());
-  return prox_tv1d(x, lam.defined() ? lam : lam_of_channels(x),
-                   {.dim = direction == Direction::col ? -2 : -1, .mode = options.mode()});
+  const torch::Tensor lams = lam.defined() ? lam : lam_of_channels(x);
+  if (direction == Direction::image) {
+    return prox_tv2d(x, lams,
+                     {.mode = options.mode(),
+                      .method = options.method(),
+                      .iterations = options.iterations(),
+                      .tol = options.tol(),
+                      .derivative = options.derivative()});
+  }
+  return prox_tv1d(x, lams, {.dim = direction == Direction::col ? -2 : -1, .mode = options.mode()});
 }
 
 void TVLayerImpl::pretty_print(std::ostream& stream) const {

@@ -1,227 +1,90 @@
-// Autograd in C++: two linear maps over the partition, each the other's derivative, as
-// in python/tautline/_autograd.py.
+// The 1D function with autograd, as in python/tautline/_autograd.py.
 #include "tautline/torch/tv1d.h"
 
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "libtorch/arguments.h"
 #include "libtorch/calls.h"
+#include "libtorch/maps.h"
 #include "torch/tv1d.h"
 
 namespace tautline {
 namespace {
 
 using at::Tensor;
+using libtorch::Argument;
+using libtorch::arithmetic_dtype;
 using libtorch::call;
 using libtorch::from_stable;
+using libtorch::if_defined;
+using libtorch::needs_gradient;
+using libtorch::PerLam;
+using libtorch::Solved;
 using libtorch::to_optional;
 using libtorch::to_stable;
+using libtorch::Wanted;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Functions take a tensor that may be undefined as one that may not be there.
-std::optional<Tensor> if_defined(const Tensor& tensor) {
-  return tensor.defined() ? std::optional(tensor) : std::nullopt;
-}
+/// A batch of rows of n samples along `dim`, of which the partition is saved.
+class Rows final : public libtorch::Batch {
+ public:
+  Rows(std::int64_t dim, bool sharpen, std::int64_t n) : dim_(dim), sharpen_(sharpen), n_(n) {}
 
-/// What a solved batch is, beside its tensors.
-struct Batch {
-  std::int64_t dim;
-  bool sharpen;
-  std::int64_t n;
-  at::ScalarType dtype;
+  [[nodiscard]] PerLam<std::int64_t> lam_dims() const override { return {dim_, dim_}; }
 
-  void save(AutogradContext& context) const {
-    context.saved_data["dim"] = dim;
-    context.saved_data["sharpen"] = sharpen;
-    context.saved_data["n"] = n;
-    context.saved_data["dtype"] = static_cast<std::int64_t>(dtype);
-  }
-
-  static Batch load(AutogradContext& context) {
-    return {.dim = context.saved_data["dim"].toInt(),
-            .sharpen = context.saved_data["sharpen"].toBool(),
-            .n = context.saved_data["n"].toInt(),
-            .dtype = static_cast<at::ScalarType>(context.saved_data["dtype"].toInt())};
-  }
-};
-
-/// Which gradients of x, lam and weight are wanted, and lam's size along dim.
-struct Wanted {
-  bool x;
-  bool lam;
-  bool weight;
-  std::int64_t lam_size;
-};
-
-struct Gradients {
-  Tensor x;
-  Tensor lam;
-  Tensor weight;
-};
-
-/// The gradients of x, lam and weight, in x's shape; empty those that nobody wants.
-Gradients pull_back(const Tensor& grad_y, const Tensor& partition, const Tensor& x, const Tensor& y,
-                    const Tensor& weight, const Batch& batch, const Wanted& wanted) {
-  return call([&] {
-    // lam's in the arithmetic's dtype, and not summed: over what, is known above.
-    const at::ScalarType lam_dtype = batch.dtype == at::kDouble ? at::kDouble : at::kFloat;
-    if (!weight.defined()) {
+  [[nodiscard]] variable_list pull_back(const variable_list& saved, const Tensor& grad_y,
+                                        const Wanted& wanted, at::ScalarType dtype) const override {
+    return call([&] {
       const auto [grad_x, grad_lam] = torch_ops::backward1d(
-          to_stable("grad_y", grad_y), to_stable("partition", partition), batch.dim, batch.sharpen,
-          batch.dtype, wanted.lam_size, {}, lam_dtype, wanted.x, wanted.lam);
-      return Gradients{.x = from_stable(grad_x), .lam = from_stable(grad_lam), .weight = {}};
-    }
-    const auto [grad_x, grad_lam, grad_weight] = torch_ops::weighted_backward1d(
-        to_stable("grad_y", grad_y), to_stable("partition", partition), to_stable("x", x),
-        to_stable("y", y), to_stable("weight", weight), batch.dim, batch.sharpen, wanted.lam_size,
-        {}, lam_dtype, wanted.x, wanted.lam, wanted.weight);
-    return Gradients{
-        .x = from_stable(grad_x), .lam = from_stable(grad_lam), .weight = from_stable(grad_weight)};
-  });
-}
-
-Tensor push_forward(const Tensor& partition, const Tensor& tangent_x, const Tensor& tangent_lam,
-                    const Batch& batch) {
-  return call([&] {
-    return from_stable(torch_ops::jvp1d(
-        to_stable("partition", partition), std::nullopt, std::nullopt, std::nullopt,
-        to_optional("tangent_x", tangent_x), to_optional("tangent_lam", tangent_lam), std::nullopt,
-        batch.dim, batch.sharpen, batch.n, batch.dtype));
-  });
-}
-
-/// Sums a gradient over all that an argument was broadcast to, in float64.
-Tensor sum_to_shape(Tensor gradient, at::IntArrayRef shape, const at::TensorOptions& options) {
-  const std::int64_t added = gradient.dim() - static_cast<std::int64_t>(shape.size());
-  std::vector<std::int64_t> shared;
-  for (std::int64_t d = 0; d < gradient.dim(); ++d) {
-    const bool is_stretched = d >= added && shape[static_cast<std::size_t>(d - added)] == 1;
-    if (d < added || (is_stretched && gradient.size(d) != 1)) shared.push_back(d);
-  }
-  if (!shared.empty()) gradient = gradient.sum(shared, false, at::kDouble);
-  return gradient.reshape(shape).to(options);
-}
-
-/// Shape, dtype and device of an argument, which its gradient has too.
-struct Argument {
-  bool needs_gradient = false;
-  std::vector<std::int64_t> shape;
-  at::TensorOptions options;
-
-  static void save(AutogradContext& context, const std::string& name,
-                   const std::optional<Tensor>& tensor) {
-    if (!tensor) return;
-    context.saved_data[name + ".shape"] = tensor->sizes().vec();
-    context.saved_data[name + ".dtype"] = static_cast<std::int64_t>(tensor->scalar_type());
-    context.saved_data[name + ".device"] = tensor->device();
+          to_stable("grad_y", grad_y), to_stable("partition", saved[0]), dim_, sharpen_, dtype,
+          wanted.lam_sizes[0], {}, arithmetic_dtype(dtype), wanted.x, wanted.lams[0]);
+      return variable_list{from_stable(grad_x), from_stable(grad_lam)};
+    });
   }
 
-  /// The arguments of a function, in their order: torch counts those that were given.
-  static std::vector<Argument> load(AutogradContext& context,
-                                    std::initializer_list<std::string> names) {
-    std::vector<Argument> arguments;
-    std::size_t given = 0;
-    for (const std::string& name : names) {
-      Argument& argument = arguments.emplace_back();
-      if (context.saved_data.count(name + ".shape") == 0) continue;
-      argument.needs_gradient = context.needs_input_grad(given++);
-      argument.shape = context.saved_data[name + ".shape"].toIntVector();
-      argument.options =
-          at::TensorOptions()
-              .dtype(static_cast<at::ScalarType>(context.saved_data[name + ".dtype"].toInt()))
-              .device(context.saved_data[name + ".device"].toDevice());
-    }
-    return arguments;
+  [[nodiscard]] Tensor push_forward(const variable_list& saved, const Tensor& tangent_x,
+                                    const PerLam<Tensor>& tangent_lams,
+                                    at::ScalarType dtype) const override {
+    return call([&] {
+      return from_stable(torch_ops::jvp1d(
+          to_stable("partition", saved[0]), std::nullopt, std::nullopt, std::nullopt,
+          to_optional("tangent_x", tangent_x), to_optional("tangent_lam", tangent_lams[0]),
+          std::nullopt, dim_, sharpen_, n_, dtype));
+    });
   }
 
-  /// Its size along dimension `dim` of the `ndim` that it broadcasts to.
-  [[nodiscard]] std::int64_t size_along(std::int64_t dim, std::int64_t ndim) const {
-    const std::int64_t own = dim - (ndim - static_cast<std::int64_t>(shape.size()));
-    return own >= 0 && !shape.empty() ? shape[static_cast<std::size_t>(own)] : 1;
+  /// With weights: the gradients of x, lam and weight.
+  [[nodiscard]] variable_list weighted_pull_back(const variable_list& saved, const Tensor& grad_y,
+                                                 const Wanted& wanted, bool wants_weight) const {
+    return call([&] {
+      const at::ScalarType dtype = saved[1].scalar_type();
+      const auto [grad_x, grad_lam, grad_weight] = torch_ops::weighted_backward1d(
+          to_stable("grad_y", grad_y), to_stable("partition", saved[0]), to_stable("x", saved[1]),
+          to_stable("y", saved[2]), to_stable("weight", saved[3]), dim_, sharpen_,
+          wanted.lam_sizes[0], {}, arithmetic_dtype(dtype), wanted.x, wanted.lams[0], wants_weight);
+      return variable_list{from_stable(grad_x), from_stable(grad_lam), from_stable(grad_weight)};
+    });
   }
 
-  /// Its own gradient, from that in x's shape; undefined where nobody needs it.
-  [[nodiscard]] Tensor sum(const Tensor& gradient) const {
-    return needs_gradient ? sum_to_shape(gradient, shape, options) : Tensor();
-  }
+ private:
+  std::int64_t dim_;
+  bool sharpen_;
+  std::int64_t n_;
 };
 
-/// push_forward with a derivative: pull_back, once more.
-class PushForward : public torch::autograd::Function<PushForward> {
- public:
-  static Tensor forward(AutogradContext* context, const std::optional<Tensor>& tangent_x,
-                        const std::optional<Tensor>& tangent_lam, const Tensor& partition,
-                        const Batch& batch);
-  static variable_list backward(AutogradContext* context, const variable_list& gradients);
-};
-
-/// pull_back without weights, with a derivative: push_forward.
-class PullBack : public torch::autograd::Function<PullBack> {
- public:
-  static variable_list forward(AutogradContext* context, const Tensor& grad_y,
-                               const Tensor& partition, const Batch& batch, const Wanted& wanted) {
-    batch.save(*context);
-    context->saved_data["grad_dtype"] = static_cast<std::int64_t>(grad_y.scalar_type());
-    context->save_for_backward({partition});
-    context->set_materialize_grads(false);
-    const Gradients gradients = pull_back(grad_y, partition, {}, {}, {}, batch, wanted);
-    return {gradients.x, gradients.lam};
-  }
-
-  static variable_list backward(AutogradContext* context, const variable_list& cotangents) {
-    Batch batch = Batch::load(*context);
-    batch.dtype = static_cast<at::ScalarType>(context->saved_data["grad_dtype"].toInt());
-    const Tensor partition = context->get_saved_variables()[0];
-    Tensor grad;
-    if (cotangents[0].defined() || cotangents[1].defined()) {
-      grad = PushForward::apply(if_defined(cotangents[0]), if_defined(cotangents[1]), partition,
-                                batch);
-    }
-    return {grad, Tensor(), Tensor(), Tensor()};
-  }
-};
-
-Tensor PushForward::forward(AutogradContext* context, const std::optional<Tensor>& tangent_x,
-                            const std::optional<Tensor>& tangent_lam, const Tensor& partition,
-                            const Batch& batch) {
-  batch.save(*context);
-  Argument::save(*context, "x", tangent_x);
-  Argument::save(*context, "lam", tangent_lam);
-  context->save_for_backward({partition});
-  return push_forward(partition, tangent_x.value_or(Tensor()), tangent_lam.value_or(Tensor()),
-                      batch);
-}
-
-variable_list PushForward::backward(AutogradContext* context, const variable_list& gradients) {
-  const Batch batch = Batch::load(*context);
-  const Tensor partition = context->get_saved_variables()[0];
-  const auto arguments = Argument::load(*context, {"x", "lam"});
-  const Wanted wanted = {.x = arguments[0].needs_gradient,
-                         .lam = arguments[1].needs_gradient,
-                         .weight = false,
-                         .lam_size = arguments[1].size_along(batch.dim, gradients[0].dim())};
-  const variable_list pulled = PullBack::apply(gradients[0], partition, batch, wanted);
-  return {arguments[0].sum(pulled[0]), arguments[1].sum(pulled[1]), Tensor(), Tensor()};
-}
-
-/// pull_back with weights. Its own derivative is Python's alone, and says so.
+/// The pull-back with weights. Its own derivative is Python's alone, and says so.
 class WeightedPullBack : public torch::autograd::Function<WeightedPullBack> {
  public:
   static variable_list forward(AutogradContext* /*context*/, const Tensor& grad_y,
-                               const Tensor& partition, const Tensor& x, const Tensor& y,
-                               const Tensor& weight, const Batch& batch, const Wanted& wanted) {
-    const Gradients gradients = pull_back(grad_y, partition, x, y, weight, batch, wanted);
-    return {gradients.x, gradients.lam, gradients.weight};
+                               const Solved& solved, const Wanted& wanted, bool wants_weight) {
+    const auto& rows = static_cast<const Rows&>(solved.maps());
+    return rows.weighted_pull_back(solved.saved, grad_y, wanted, wants_weight);
   }
 
   static variable_list backward(AutogradContext* /*context*/, const variable_list& /*cotangents*/) {
@@ -238,14 +101,14 @@ class Solve : public torch::autograd::Function<Solve> {
                                bool sharpen) {
     const auto [y, partition] =
         solve(x, lam.value_or(Tensor()), weight.value_or(Tensor()), number, dim, sharpen, true);
-    const Batch batch = {
-        .dim = dim, .sharpen = sharpen, .n = x.size(dim), .dtype = x.scalar_type()};
-    batch.save(*context);
+    const Solved solved = {
+        .batch = c10::make_intrusive<Rows>(dim, sharpen, x.size(dim)),
+        .dtype = x.scalar_type(),
+        .saved = weight ? variable_list{partition, x, y, *weight} : variable_list{partition}};
+    solved.save(*context);
     Argument::save(*context, "x", x);
     Argument::save(*context, "lam", lam);
     Argument::save(*context, "weight", weight);
-    context->save_for_backward(weight ? variable_list{partition, x, y, *weight}
-                                      : variable_list{partition});
     context->mark_non_differentiable({partition});
     context->set_materialize_grads(false);
     return {y, partition};
@@ -255,19 +118,21 @@ class Solve : public torch::autograd::Function<Solve> {
     variable_list result(6);
     const Tensor& grad_y = gradients[0];
     if (!grad_y.defined()) return result;
-    const Batch batch = Batch::load(*context);
-    const variable_list saved = context->get_saved_variables();
-    const bool is_weighted = saved.size() > 1;
+    const Solved solved = Solved::load(*context);
     const auto arguments = Argument::load(*context, {"x", "lam", "weight"});
-    const Wanted wanted = {.x = arguments[0].needs_gradient,
-                           .lam = arguments[1].needs_gradient,
-                           .weight = arguments[2].needs_gradient,
-                           .lam_size = arguments[1].size_along(batch.dim, grad_y.dim())};
-    const variable_list pulled =
-        is_weighted
-            ? WeightedPullBack::apply(grad_y, saved[0], saved[1], saved[2], saved[3], batch, wanted)
-            : PullBack::apply(grad_y, saved[0], batch, wanted);
-    for (std::size_t i = 0; i < pulled.size(); ++i) result[i] = arguments[i].sum(pulled[i]);
+    const auto& [x, lam, weight] = std::tie(arguments[0], arguments[1], arguments[2]);
+    variable_list pulled;
+    if (solved.saved.size() == 1) {
+      pulled = libtorch::gradients_of_arguments(solved, grad_y, x, {lam, Argument()});
+    } else {
+      const Wanted wanted = {
+          .x = x.needs_gradient,
+          .lams = {lam.needs_gradient},
+          .lam_sizes = {lam.size_along(solved.maps().lam_dims()[0], grad_y.dim())}};
+      pulled = WeightedPullBack::apply(grad_y, solved, wanted, weight.needs_gradient);
+      for (std::size_t i = 0; i < pulled.size(); ++i) pulled[i] = arguments[i].sum(pulled[i]);
+    }
+    std::copy(pulled.begin(), pulled.end(), result.begin());
     return result;
   }
 
@@ -288,33 +153,13 @@ class Solve : public torch::autograd::Function<Solve> {
   }
 };
 
-void require_floating(const char* name, const Tensor& tensor) {
-  if (!tensor.defined()) return;
-  const at::ScalarType type = tensor.scalar_type();
-  TORCH_CHECK_VALUE(
-      type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16, name,
-      ": dtype must be float16, bfloat16, float32 or float64, got ", type);
-}
-
-/// Without this a dual tensor would lose its tangent in silence: torch's functions in C++
-/// have no forward derivative, and where no gradient is recorded they are not even asked.
-void refuse_tangent(const char* name, const Tensor& tensor) {
-  TORCH_CHECK_NOT_IMPLEMENTED(!tensor.defined() || !tensor._fw_grad(/*level=*/0).defined(), name,
-                              ": must have no tangent, since prox_tv1d has no forward derivative "
-                              "in C++; Python's has");
-}
-
-bool needs_gradient(const Tensor& tensor) {
-  return tensor.defined() && tensor.requires_grad();
-}
-
 /// `lam` undefined: `number` instead.
 Tensor solve(const Tensor& x, const Tensor& lam, double number, const ProxTv1dOptions& options) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
   for (const auto& [name, tensor] :
        {std::pair("x", x), std::pair("lam", lam), std::pair("weight", options.weight)}) {
-    require_floating(name, tensor);
-    refuse_tangent(name, tensor);
+    libtorch::require_floating(name, tensor);
+    libtorch::refuse_tangent("prox_tv1d", name, tensor);
   }
   libtorch::require_known(options.mode);
   const std::int64_t dims = std::max<std::int64_t>(x.dim(), 1);

@@ -58,6 +58,15 @@ View view_of(const std::optional<Output>& array) {
   return array ? view_of(*array) : View{};
 }
 
+Lam lam_of(const NumberOrInput& lam) {
+  if (const double* number = std::get_if<double>(&lam)) return *number;
+  return view_of(std::get<Input>(lam));
+}
+
+Mode mode_of(bool sharpen) {
+  return sharpen ? Mode::sharp : Mode::smooth;
+}
+
 void raise_unless_ok(const Status& status) {
   if (status.ok()) return;
   PyErr_SetString(exception_type(status.code), message(status).c_str());

@@ -9,8 +9,10 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "tautline/status.h"
+#include "tautline/tv1d.h"
 #include "tautline/view.h"
 
 namespace tautline::numpy {
@@ -25,6 +27,10 @@ using Output = nb::ndarray<nb::device::cpu>;
 template <class T>
 using List = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+using Partition = List<std::uint32_t>;
+using ConstPartition = List<const std::uint32_t>;
+using NumberOrInput = std::variant<double, Input>;
+
 /// Views of the arrays' own memory, which must outlive them. A TypeError for a
 /// dtype that the core does not know; an array not given makes a view not given.
 ConstView view_of(const Input& array);
@@ -32,9 +38,22 @@ ConstView view_of(const std::optional<Input>& array);
 View view_of(const Output& array);
 View view_of(const std::optional<Output>& array);
 
+Lam lam_of(const NumberOrInput& lam);
+Mode mode_of(bool sharpen);
+
 template <class T>
 std::span<T> span_of(const List<T>& list) {
   return {list.data(), list.size()};
+}
+
+template <class T>
+std::span<T> span_of(const std::optional<List<T>>& list) {
+  return list ? span_of(*list) : std::span<T>{};
+}
+
+/// An array argument as it is: a converted copy would swallow what is written.
+inline auto array(const char* name) {
+  return nb::arg(name).noconvert();
 }
 
 /// Raises ValueError, MemoryError or RuntimeError with the status's own text.

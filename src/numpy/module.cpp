@@ -5,6 +5,7 @@
 
 #include "tautline/tautline.h"
 #include "tv1d.h"
+#include "tv2d.h"
 
 NB_MODULE(_numpy, module) {
   const tautline::Capabilities capabilities = tautline::capabilities();
@@ -16,4 +17,5 @@ NB_MODULE(_numpy, module) {
   module.attr("cpu_targets") = nanobind::tuple(targets);
   module.def("hardware_threads", [] { return tautline::ThreadExecutor().concurrency(); });
   tautline::numpy::add_tv1d(module);
+  tautline::numpy::add_tv2d(module);
 }

@@ -7,7 +7,6 @@
 #include <nanobind/stl/variant.h>
 
 #include <cstddef>
-#include <variant>
 #include <vector>
 
 #include "arrays.h"
@@ -15,19 +14,6 @@
 
 namespace tautline::numpy {
 namespace {
-
-using NumberOrInput = std::variant<double, Input>;
-using Partition = List<std::uint32_t>;
-using ConstPartition = List<const std::uint32_t>;
-
-Lam lam_of(const NumberOrInput& lam) {
-  if (const double* number = std::get_if<double>(&lam)) return *number;
-  return view_of(std::get<Input>(lam));
-}
-
-Mode mode_of(bool sharpen) {
-  return sharpen ? Mode::sharp : Mode::smooth;
-}
 
 /// Words of the partition of x's solution; 0 where x is not valid, which the
 /// call that follows says better.
@@ -44,8 +30,7 @@ void solve(const Input& x, const NumberOrInput& lam, const std::optional<Input>&
                              .dim = dim,
                              .mode = mode_of(sharpen)};
   const View result = view_of(y);
-  const std::span<std::uint32_t> codes =
-      partition ? span_of(*partition) : std::span<std::uint32_t>{};
+  const std::span<std::uint32_t> codes = span_of(partition);
   ThreadExecutor executor(threads);
   call_core([&] { return prox_tv1d(problem, result, codes, {.executor = &executor}); });
 }
@@ -115,11 +100,6 @@ void find_tv(const Input& x, int dim, const Output& out) {
   const View result = view_of(out);
   ThreadExecutor executor;
   call_core([&] { return tv(samples, result, dim, {.executor = &executor}); });
-}
-
-/// An array argument as it is: a converted copy would swallow what is written.
-auto array(const char* name) {
-  return nb::arg(name).noconvert();
 }
 
 }  // namespace

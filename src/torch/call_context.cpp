@@ -6,8 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "tautline/tv1d.h"
-#include "tensors.h"
+#include "tautline/tautline.h"
 
 namespace tautline::torch_ops {
 namespace {
@@ -52,7 +51,8 @@ void TorchThreads::run(int count, void (*task)(void* argument, int i), void* arg
   });
 }
 
-CallContext::CallContext(const Tensor& x, bool weighted, std::int64_t dim) {
+template <class AskSize>
+void CallContext::enter(const Tensor& x, const AskSize& ask_size) {
   if (!x.is_cuda()) {
     if (x.numel() > kFewElements) context_.executor = &threads_;
     return;
@@ -62,13 +62,22 @@ CallContext::CallContext(const Tensor& x, bool weighted, std::int64_t dim) {
   context_.device = Device::cuda;
   context_.stream = current_stream(device);
   std::size_t bytes = 0;
-  raise_unless_ok(
-      prox_tv1d_workspace(view_of("x", x), weighted, static_cast<int>(dim), context_, bytes));
+  raise_unless_ok(ask_size(bytes));
   if (bytes == 0) return;
   const std::array<std::int64_t, 1> shape = {static_cast<std::int64_t>(bytes)};
   workspace_ = make_tensor(shape, ScalarType::Byte, x);
   context_.workspace = workspace_->mutable_data_ptr();
   context_.workspace_size = bytes;
+}
+
+CallContext::CallContext(const Tensor& x, bool weighted, std::int64_t dim) {
+  enter(x, [&](std::size_t& bytes) {
+    return prox_tv1d_workspace(view_of("x", x), weighted, static_cast<int>(dim), context_, bytes);
+  });
+}
+
+CallContext::CallContext(const Tensor& x, const Problem2d& problem) {
+  enter(x, [&](std::size_t& bytes) { return prox_tv2d_workspace(problem, context_, bytes); });
 }
 
 }  // namespace tautline::torch_ops

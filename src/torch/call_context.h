@@ -3,12 +3,13 @@
 #pragma once
 
 #include <torch/csrc/stable/accelerator.h>
-#include <torch/csrc/stable/tensor.h>
 
 #include <cstdint>
 #include <optional>
 
 #include "tautline/context.h"
+#include "tautline/tv2d.h"
+#include "tensors.h"
 
 namespace tautline::torch_ops {
 
@@ -25,14 +26,21 @@ class TorchThreads final : public Executor {
 class CallContext {
  public:
   /// For a call on a batch of x's shape, cut along `dim`.
-  CallContext(const torch::stable::Tensor& x, bool weighted, std::int64_t dim);
+  CallContext(const Tensor& x, bool weighted, std::int64_t dim);
+  /// For a call on images that are on x's device; for derivatives, with views of what has the
+  /// shapes of x and the lams.
+  CallContext(const Tensor& x, const Problem2d& problem);
 
   [[nodiscard]] const Context& get() const noexcept { return context_; }
 
  private:
+  /// `ask_size` gives the bytes of workspace that the core wants in a context.
+  template <class AskSize>
+  void enter(const Tensor& x, const AskSize& ask_size);
+
   TorchThreads threads_;
   std::optional<torch::stable::accelerator::DeviceGuard> guard_;
-  std::optional<torch::stable::Tensor> workspace_;
+  std::optional<Tensor> workspace_;
   Context context_;
 };
 

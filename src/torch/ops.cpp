@@ -5,6 +5,7 @@
 
 #include "tautline/tautline.h"
 #include "tv1d.h"
+#include "tv2d.h"
 
 STABLE_TORCH_LIBRARY(tautline, library) {
   library.def(
@@ -30,6 +31,28 @@ STABLE_TORCH_LIBRARY(tautline, library) {
   library.def(
       "certificate1d.number(Tensor x, Tensor y, float lam, Tensor? weight, int dim) -> Tensor");
   library.def("lam_max(Tensor x, Tensor? weight, int dim) -> Tensor");
+  library.def(
+      "prox_tv2d(Tensor x, Tensor row_lam, Tensor column_lam, Tensor? start, int height_dim, "
+      "int width_dim, bool sharpen, bool accelerated, int iterations, float tol, "
+      "bool of_solution, bool keep_partitions, bool report) "
+      "-> (Tensor y, Tensor partitions, Tensor momentum, Tensor done, Tensor gap, Tensor dual)");
+  library.def(
+      "prox_tv2d.number(Tensor x, float row_lam, float column_lam, Tensor? start, int height_dim, "
+      "int width_dim, bool sharpen, bool accelerated, int iterations, float tol, "
+      "bool of_solution, bool keep_partitions, bool report) "
+      "-> (Tensor y, Tensor partitions, Tensor momentum, Tensor done, Tensor gap, Tensor dual)");
+  library.def(
+      "prox_tv2d_backward(Tensor grad_y, Tensor partitions, Tensor momentum, Tensor done, "
+      "int height_dim, int width_dim, bool sharpen, int iterations, bool of_solution, "
+      "ScalarType x_dtype, SymInt row_lam_size, int[] row_lam_shared_dims, "
+      "ScalarType row_lam_dtype, SymInt column_lam_size, int[] column_lam_shared_dims, "
+      "ScalarType column_lam_dtype, bool wants_x, bool wants_row_lam, bool wants_column_lam) "
+      "-> (Tensor grad_x, Tensor grad_row_lam, Tensor grad_column_lam)");
+  library.def(
+      "prox_tv2d_jvp(Tensor partitions, Tensor momentum, Tensor done, Tensor? tangent_x, "
+      "Tensor? tangent_row_lam, Tensor? tangent_column_lam, int height_dim, int width_dim, "
+      "bool sharpen, int iterations, bool of_solution, SymInt height, SymInt width, "
+      "ScalarType dtype) -> Tensor");
   library.def("has_cuda() -> bool");
 }
 
@@ -49,6 +72,10 @@ void implement(torch::stable::detail::StableLibrary& library) {
   library.impl("certificate1d", TORCH_BOX(&certify1d));
   library.impl("certificate1d.number", TORCH_BOX(&certify1d_number));
   library.impl("lam_max", TORCH_BOX(&find_lam_max));
+  library.impl("prox_tv2d", TORCH_BOX(&solve2d));
+  library.impl("prox_tv2d.number", TORCH_BOX(&solve2d_number));
+  library.impl("prox_tv2d_backward", TORCH_BOX(&backward2d));
+  library.impl("prox_tv2d_jvp", TORCH_BOX(&jvp2d));
 }
 
 }  // namespace

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::int64_t kWordBytes = sizeof(std::uint32_t);
 
-[[noreturn]] void raise_invalid(const std::string& text) {
-  throw std::runtime_error(kInvalidArgument + text);
-}
-
 template <class SomeView, class Data>
 SomeView make_view(const char* name, const Tensor& tensor, Data* data) {
   SomeView view;
@@ -55,6 +51,12 @@ std::string device_text(const Tensor& tensor) {
   if (tensor.is_cpu()) return "cpu";
   const std::string type = tensor.is_cuda() ? "cuda" : "another device";
   return type + ":" + std::to_string(tensor.get_device_index());
+}
+
+void require_index(const char* dim_name, std::int64_t dim, const char* name, std::int64_t dims) {
+  if (dim >= 0 && dim < dims) return;
+  raise_invalid(std::string(dim_name) + ": must be from 0 to " + std::to_string(dims - 1) +
+                " for this " + name + ", got " + std::to_string(dim));
 }
 
 }  // namespace
@@ -101,10 +103,21 @@ std::span<std::uint32_t> output_words_of(const Tensor& partition) {
 void require_dim(const char* name, const Tensor& tensor, std::int64_t dim) {
   const std::int64_t dims = tensor.dim();
   if (dims == 0) raise_invalid(std::string(name) + ": must have at least one dimension");
-  if (dim < 0 || dim >= dims) {
-    raise_invalid("dim: must be from 0 to " + std::to_string(dims - 1) + " for this " + name +
-                  ", got " + std::to_string(dim));
+  require_index("dim", dim, name, dims);
+}
+
+ImageDims require_image_dims(const char* name, std::int64_t ndim, std::int64_t height_dim,
+                             std::int64_t width_dim) {
+  if (ndim < 2) {
+    raise_invalid(std::string(name) + ": must have at least 2 dimensions, got " +
+                  std::to_string(ndim));
   }
+  require_index("height_dim", height_dim, name, ndim);
+  require_index("width_dim", width_dim, name, ndim);
+  if (height_dim == width_dim) {
+    raise_invalid("width_dim: must not be height_dim, got " + std::to_string(width_dim));
+  }
+  return {.height = static_cast<int>(height_dim), .width = static_cast<int>(width_dim)};
 }
 
 std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size) {
@@ -121,6 +134,14 @@ Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept) {
   shape.erase(shape.begin() + dim);
   shape.push_back(is_kept ? kWordBytes * partition_words(n) : 0);
   return make_tensor(shape, ScalarType::Byte, x);
+}
+
+std::vector<std::int64_t> batch_of_images(const Tensor& x, const ImageDims& dims) {
+  const auto sizes = x.sizes();
+  std::vector<std::int64_t> shape(sizes.begin(), sizes.end());
+  shape.erase(shape.begin() + std::max(dims.height, dims.width));
+  shape.erase(shape.begin() + std::min(dims.height, dims.width));
+  return shape;
 }
 
 Tensor make_tensor(std::span<const std::int64_t> shape, ScalarType dtype, const Tensor& like) {
@@ -164,6 +185,10 @@ void require_device_of(const char* other_name, const Tensor& other, const char* 
 void require_device_of(const char* other_name, const Tensor& other, const char* name,
                        const std::optional<Tensor>& tensor) {
   if (tensor) require_device_of(other_name, other, name, *tensor);
+}
+
+void raise_invalid(const std::string& text) {
+  throw std::runtime_error(kInvalidArgument + text);
 }
 
 void raise_unless_ok(const Status& status) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tautline/status.h"
@@ -38,6 +39,16 @@ std::span<std::uint32_t> output_words_of(const Tensor& partition);
 /// in front of an op's tensors and counts on.
 void require_dim(const char* name, const Tensor& tensor, std::int64_t dim);
 
+/// The dimensions of a batch of images, counted from the front.
+struct ImageDims {
+  int height;
+  int width;
+};
+
+/// The same for the two dimensions of images, in tensors of `ndim` dimensions.
+ImageDims require_image_dims(const char* name, std::int64_t ndim, std::int64_t height_dim,
+                             std::int64_t width_dim);
+
 /// x's shape with another size along dim.
 std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size);
 
@@ -51,6 +62,9 @@ Tensor make_like(const Tensor& like, ScalarType dtype);
 /// row, none of them where it is not to be kept.
 Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept);
 
+/// x's shape without the two dimensions of its images.
+std::vector<std::int64_t> batch_of_images(const Tensor& x, const ImageDims& dims);
+
 /// Where a result that nobody asked for would stand: torch wants a tensor there.
 Tensor make_nothing(const Tensor& like);
 
@@ -63,6 +77,7 @@ void require_device_of(const char* other_name, const Tensor& other, const char* 
 /// Throws what Python sees as RuntimeError, with the status's own text. Behind
 /// kInvalidArgument stand the errors that tautline.functional makes ValueErrors.
 inline constexpr const char* kInvalidArgument = "tautline: invalid argument: ";
+[[noreturn]] void raise_invalid(const std::string& text);
 void raise_unless_ok(const Status& status);
 
 }  // namespace tautline::torch_ops

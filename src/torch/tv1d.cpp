@@ -1,32 +1,14 @@
 #include "tv1d.h"
 
-#include <torch/csrc/stable/ops.h>
-
-#include <algorithm>
-#include <array>
+#include <utility>
 
 #include "call_context.h"
+#include "lams.h"
 #include "tautline/tautline.h"
 #include "tensors.h"
 
 namespace tautline::torch_ops {
 namespace {
-
-Mode mode_of(bool sharpen) {
-  return sharpen ? Mode::sharp : Mode::smooth;
-}
-
-/// lam as the core takes it. A tensor without dimensions on the CPU is read here
-/// beside an x on CUDA: it travels with the launch, without a copy of its own.
-Lam lam_of(const Tensor& x, const Tensor& lam) {
-  if (x.is_cuda() && lam.is_cpu() && lam.dim() == 0) return value_at(view_of("lam", lam), 0);
-  require_device_of("x", x, "lam", lam);
-  return view_of("lam", lam);
-}
-
-ScalarType arithmetic_dtype(ScalarType dtype) {
-  return dtype == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
-}
 
 std::tuple<Tensor, Tensor> solve(const Tensor& x, const Lam& lam,
                                  const std::optional<Tensor>& weight, std::int64_t dim,
@@ -57,22 +39,6 @@ Solved1d solved_of(const Tensor& partition, const std::optional<Tensor>& x,
           .mode = mode_of(sharpen)};
 }
 
-/// For the gradient of lam, one a row or an edge.
-Tensor make_lam_terms(const Tensor& grad_y, std::int64_t dim, std::int64_t lam_size,
-                      ScalarType x_dtype) {
-  return make_tensor(shape_with_size(grad_y, dim, lam_size), arithmetic_dtype(x_dtype), grad_y);
-}
-
-/// In float64, since a lambda may be shared by millions of rows.
-Tensor sum_over(const Tensor& terms, const std::vector<std::int64_t>& dims, ScalarType dtype) {
-  const auto has_many = [&](std::int64_t dim) { return terms.size(dim) != 1; };
-  if (std::none_of(dims.begin(), dims.end(), has_many)) {
-    return terms.scalar_type() == dtype ? terms : torch::stable::to(terms, dtype);
-  }
-  Tensor sum = torch::stable::sum(terms, dims, /*keepdim=*/true, ScalarType::Double);
-  return dtype == ScalarType::Double ? sum : torch::stable::to(sum, dtype);
-}
-
 Tensor certify(const Tensor& x, const Tensor& y, const Lam& lam,
                const std::optional<Tensor>& weight, std::int64_t dim) {
   require_device_of("x", x, "y", y);
@@ -94,7 +60,7 @@ Tensor certify(const Tensor& x, const Tensor& y, const Lam& lam,
 std::tuple<Tensor, Tensor> solve1d(const Tensor& x, const Tensor& lam,
                                    const std::optional<Tensor>& weight, std::int64_t dim,
                                    bool sharpen, bool keep_partition) {
-  return solve(x, lam_of(x, lam), weight, dim, sharpen, keep_partition);
+  return solve(x, lam_of("lam", x, lam), weight, dim, sharpen, keep_partition);
 }
 
 std::tuple<Tensor, Tensor> solve1d_number(const Tensor& x, double lam,
@@ -111,16 +77,14 @@ std::tuple<Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partit
   require_dim("grad_y", grad_y, dim);
   require_device_of("grad_y", grad_y, "partition", partition);
   Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
-  Tensor grad_lam =
-      wants_lam ? make_lam_terms(grad_y, dim, lam_size, x_dtype) : make_nothing(grad_y);
+  const LamGradient grad_lam(wants_lam, grad_y, dim, lam_size, x_dtype);
   const Gradients1d gradients = {.x = wants_x ? output_view_of("grad_x", grad_x) : View{},
-                                 .lam = wants_lam ? output_view_of("grad_lam", grad_lam) : View{}};
+                                 .lam = grad_lam.view("grad_lam")};
   const Solved1d solved = {
       .partition = words_of(partition), .dim = static_cast<int>(dim), .mode = mode_of(sharpen)};
   const CallContext context(grad_y, false, dim);
   raise_unless_ok(prox_tv1d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
-  if (wants_lam) grad_lam = sum_over(grad_lam, lam_shared_dims, lam_dtype);
-  return {std::move(grad_x), std::move(grad_lam)};
+  return {std::move(grad_x), grad_lam.share(lam_shared_dims, lam_dtype)};
 }
 
 std::tuple<Tensor, Tensor, Tensor> weighted_backward1d(
@@ -135,19 +99,17 @@ std::tuple<Tensor, Tensor, Tensor> weighted_backward1d(
   require_device_of("grad_y", grad_y, "weight", weight);
   const ScalarType x_dtype = x.scalar_type();
   Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
-  Tensor grad_lam =
-      wants_lam ? make_lam_terms(grad_y, dim, lam_size, x_dtype) : make_nothing(grad_y);
+  const LamGradient grad_lam(wants_lam, grad_y, dim, lam_size, x_dtype);
   Tensor grad_weight =
       wants_weight ? make_like(grad_y, arithmetic_dtype(x_dtype)) : make_nothing(grad_y);
   const Gradients1d gradients = {
       .x = wants_x ? output_view_of("grad_x", grad_x) : View{},
-      .lam = wants_lam ? output_view_of("grad_lam", grad_lam) : View{},
+      .lam = grad_lam.view("grad_lam"),
       .weight = wants_weight ? output_view_of("grad_weight", grad_weight) : View{}};
   const Solved1d solved = solved_of(partition, x, y, weight, dim, sharpen);
   const CallContext context(grad_y, true, dim);
   raise_unless_ok(prox_tv1d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
-  if (wants_lam) grad_lam = sum_over(grad_lam, lam_shared_dims, lam_dtype);
-  return {std::move(grad_x), std::move(grad_lam), std::move(grad_weight)};
+  return {std::move(grad_x), grad_lam.share(lam_shared_dims, lam_dtype), std::move(grad_weight)};
 }
 
 Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,
@@ -181,7 +143,7 @@ Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,
 
 Tensor certify1d(const Tensor& x, const Tensor& y, const Tensor& lam,
                  const std::optional<Tensor>& weight, std::int64_t dim) {
-  return certify(x, y, lam_of(x, lam), weight, dim);
+  return certify(x, y, lam_of("lam", x, lam), weight, dim);
 }
 
 Tensor certify1d_number(const Tensor& x, const Tensor& y, double lam,

@@ -15,14 +15,15 @@ namespace {
 
 using at::Tensor;
 using tautline::Direction;
+using tautline::Method2d;
 using tautline::Mode;
 using tautline::prox_tv1d;
+using tautline::prox_tv2d;
 using tautline::TVLayer;
 using tautline::TVLayerOptions;
 
-Tensor noise(at::IntArrayRef shape) {
-  at::manual_seed(0);
-  return at::randn(shape);
+Tensor features(at::IntArrayRef shape) {
+  return noise(shape).to(at::kFloat);
 }
 
 TVLayerOptions rows_of(std::int64_t channels) {
@@ -30,7 +31,7 @@ TVLayerOptions rows_of(std::int64_t channels) {
 }
 
 TEST(LibtorchLayer, DirectionsRunAlongTheirDim) {
-  const Tensor images = noise({2, 3, 5, 6});
+  const Tensor images = features({2, 3, 5, 6});
   TVLayer rows(rows_of(1).lam({0.3}).learnable(false));
   TVLayer columns(TVLayerOptions(1).direction(Direction::col).lam({0.3}).learnable(false));
   TVLayer signals(TVLayerOptions(1).direction(Direction::signal).lam({0.3}).learnable(false));
@@ -41,7 +42,7 @@ TEST(LibtorchLayer, DirectionsRunAlongTheirDim) {
 }
 
 TEST(LibtorchLayer, EachChannelHasItsOwnLambda) {
-  const Tensor x = noise({2, 3, 5, 6});
+  const Tensor x = features({2, 3, 5, 6});
   TVLayer layer(rows_of(3).lam({0.1, 0.2, 0.3}).learnable(false).mode(Mode::sharp));
   const Tensor y = layer->forward(x);
   for (std::int64_t c = 0; c < 3; ++c) {
@@ -54,13 +55,13 @@ TEST(LibtorchLayer, StartsAtLamItselfAndLearns) {
   TVLayer layer(rows_of(3).lam({0.05}));
   layer->to(at::kDouble);
   EXPECT_TRUE(at::allclose(layer->lam(), at::full({3}, 0.05, at::kDouble), 1e-6, 0));
-  layer->forward(noise({2, 3, 5, 6}).to(at::kDouble)).square().sum().backward();
+  layer->forward(features({2, 3, 5, 6}).to(at::kDouble)).square().sum().backward();
   EXPECT_EQ(layer->raw_lam.grad().sizes(), at::IntArrayRef({3}));
   EXPECT_TRUE((layer->raw_lam.grad() != 0).all().item<bool>());
 }
 
 TEST(LibtorchLayer, FixedLambdasOfZeroAndInfinityAreExact) {
-  const Tensor x = noise({2, 3, 5, 6});
+  const Tensor x = features({2, 3, 5, 6});
   TVLayer identity(rows_of(1).lam({0}).learnable(false));
   TVLayer mean(rows_of(1).lam({std::numeric_limits<double>::infinity()}).learnable(false));
   EXPECT_TRUE(at::equal(identity->forward(x), x));
@@ -68,7 +69,7 @@ TEST(LibtorchLayer, FixedLambdasOfZeroAndInfinityAreExact) {
 }
 
 TEST(LibtorchLayer, LambdasGivenWithTheCallGoBeforeTheOwn) {
-  const Tensor x = noise({2, 3, 5, 6});
+  const Tensor x = features({2, 3, 5, 6});
   TVLayer layer(rows_of(1));
   EXPECT_TRUE(at::equal(layer->forward(x, at::scalar_tensor(0)), x));
   const Tensor lam = at::full({2, 1, 1, 1}, 0.4);
@@ -76,7 +77,7 @@ TEST(LibtorchLayer, LambdasGivenWithTheCallGoBeforeTheOwn) {
 }
 
 TEST(LibtorchLayer, StandsInASequential) {
-  const Tensor x = noise({2, 3, 5, 6});
+  const Tensor x = features({2, 3, 5, 6});
   TVLayer rows(rows_of(1).lam({0.3}));
   TVLayer columns(TVLayerOptions(3).lam({0.2}).direction(Direction::col).learnable(false));
   torch::nn::Sequential both(rows, columns);
@@ -86,7 +87,7 @@ TEST(LibtorchLayer, StandsInASequential) {
 }
 
 TEST(LibtorchLayer, ACloneHasTheSameStateInMemoryOfItsOwn) {
-  const Tensor x = noise({2, 3, 5, 6});
+  const Tensor x = features({2, 3, 5, 6});
   for (const bool learnable : {true, false}) {
     TVLayer layer(
         TVLayerOptions(3).direction(Direction::col).mode(Mode::sharp).learnable(learnable));
@@ -110,7 +111,7 @@ TEST(LibtorchLayer, ACloneHasTheSameStateInMemoryOfItsOwn) {
 }
 
 TEST(LibtorchLayer, ACloneLearnsOnItsOwn) {
-  const Tensor x = noise({2, 3, 5, 6});
+  const Tensor x = features({2, 3, 5, 6});
   torch::nn::Sequential layers(TVLayer(rows_of(3)));
   const auto clone = std::dynamic_pointer_cast<torch::nn::SequentialImpl>(layers->clone());
   clone->forward(x).square().sum().backward();
@@ -142,21 +143,47 @@ TEST(LibtorchLayer, BadArgumentsAreNamed) {
   EXPECT_EQ(error_of_layer(rows_of(1).mode(static_cast<Mode>(7))),
             "mode: must be Mode::smooth or Mode::sharp, got Mode(7)");
   EXPECT_EQ(error_of_layer(rows_of(1).direction(static_cast<Direction>(9))),
-            "direction: must be Direction::row, col or signal, got Direction(9)");
+            "direction: must be Direction::image, row, col or signal, got Direction(9)");
   TVLayer layer(rows_of(3));
   const auto error_of_forward = [&](const Tensor& x) {
     return error_of([&] { layer->forward(x); });
   };
   EXPECT_EQ(error_of_forward(Tensor()), "x: must be defined");
-  EXPECT_EQ(error_of_forward(noise({2, 4, 5, 6})),
+  EXPECT_EQ(error_of_forward(features({2, 4, 5, 6})),
             "x: must have 3 channels, got 4 in shape [2, 4, 5, 6]");
-  EXPECT_EQ(error_of_forward(noise({3, 5})),
+  EXPECT_EQ(error_of_forward(features({3, 5})),
             "x: must have shape (N, C, H, W) or (C, H, W) with direction row, got shape [3, 5]");
 }
 
-TEST(LibtorchLayer, DefaultDirectionIsPythonsAndNotThereYet) {
+TEST(LibtorchLayer, ImagesAreTheDefaultAndIterateAsTold) {
   EXPECT_EQ(TVLayerOptions(3).direction(), Direction::image);
-  EXPECT_THROW(const TVLayer layer(TVLayerOptions(3)), c10::NotImplementedError);
+  const Tensor x = features({2, 3, 5, 6});
+  TVLayer paper(TVLayerOptions(3).lam({0.1, 0.2, 0.3}));
+  const Tensor lam = paper->lam().view({3, 1, 1});
+  EXPECT_TRUE(at::equal(paper->forward(x), prox_tv2d(x, lam)));
+  EXPECT_TRUE(at::equal(paper->forward(x[0]), prox_tv2d(x[0], lam)));
+  TVLayer near(TVLayerOptions(1)
+                   .lam({0.3})
+                   .learnable(false)
+                   .mode(Mode::sharp)
+                   .method(Method2d::accelerated)
+                   .tol(1e-4));
+  const Tensor expected =
+      prox_tv2d(x, 0.3f, {.mode = Mode::sharp, .method = Method2d::accelerated, .tol = 1e-4});
+  EXPECT_TRUE(at::equal(near->forward(x), expected));
+  paper->forward(x).square().sum().backward();
+  EXPECT_TRUE((paper->raw_lam.grad() != 0).all().item<bool>());
+}
+
+TEST(LibtorchLayer, HowToIterateIsForImagesAlone) {
+  const auto error_of_layer = [](const TVLayerOptions& options) {
+    return error_of([&] { const TVLayer layer(options); });
+  };
+  EXPECT_EQ(error_of_layer(rows_of(1).iterations(4)), "iterations: is for Direction::image alone");
+  EXPECT_EQ(error_of_layer(rows_of(1).tol(1e-4)), "tol: is for Direction::image alone");
+  EXPECT_EQ(error_of_layer(rows_of(1).method(Method2d::accelerated)),
+            "method: is for Direction::image alone");
+  EXPECT_EQ(error_of_layer(TVLayerOptions(1).tol(0)), "tol: must be > 0 and finite, got 0");
 }
 
 TEST(LibtorchLayer, PrintsItsSettingsAndLambdas) {

@@ -6,7 +6,6 @@
 #include <torch/csrc/autograd/forward_grad.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include <functional>
 #include <limits>
 #include <vector>
 
@@ -17,43 +16,6 @@ namespace {
 using at::Tensor;
 using tautline::Mode;
 using tautline::prox_tv1d;
-
-Tensor noise(at::IntArrayRef shape, std::uint64_t seed = 0) {
-  at::manual_seed(seed);
-  return at::randn(shape, at::kDouble);
-}
-
-Tensor positive(at::IntArrayRef shape) {
-  at::manual_seed(7);
-  return at::rand(shape, at::kDouble) * 0.6 + 0.2;
-}
-
-/// The gradient of a scalar function by central differences.
-Tensor by_differences(const std::function<Tensor(const Tensor&)>& function, const Tensor& at) {
-  constexpr double kStep = 1e-5;
-  const at::NoGradGuard no_grad;
-  const Tensor flat = at.flatten();
-  Tensor gradient = at::empty_like(flat);
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    const auto moved = [&](double step) {
-      Tensor copy = flat.clone();
-      copy[i] += step;
-      return function(copy.view(at.sizes())).item<double>();
-    };
-    gradient[i] = (moved(kStep) - moved(-kStep)) / (2 * kStep);
-  }
-  return gradient.view(at.sizes());
-}
-
-/// Checks the gradient of sum(y^2) for one argument.
-void expect_gradient(const std::function<Tensor(const Tensor&)>& solve, const Tensor& argument) {
-  const auto loss = [&](const Tensor& value) { return solve(value).square().sum(); };
-  const Tensor variable = argument.clone().requires_grad_();
-  const Tensor gradient = torch::autograd::grad({loss(variable)}, {variable})[0];
-  const Tensor expected = by_differences(loss, argument);
-  EXPECT_EQ(gradient.sizes(), argument.sizes());
-  EXPECT_TRUE(at::allclose(gradient, expected, 1e-6, 1e-7)) << gradient << expected;
-}
 
 /// Tensors whose memory does not hold their values: the opposite of them, or nothing.
 Tensor with_negative_bit(const Tensor& values) {

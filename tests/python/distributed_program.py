@@ -104,6 +104,58 @@ def check_dtensor():
         raise AssertionError("segments1d took a DTensor")
 
 
+def check_dtensor_of_images():
+    """Images of a sharded batch are solved where they are, and so are their derivatives."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    generator = torch.Generator().manual_seed(2)
+    x = torch.randn(5, 3, 12, 7, generator=generator, dtype=torch.float64)  # 5: uneven shares
+    lam = torch.full((3, 1, 1), 0.3, dtype=torch.float64)
+
+    def derivatives(x, lam, **options):
+        y = tautline.prox_tv2d(x.square(), lam, **options)
+        first = torch.autograd.grad(y.sin().sum(), (x, lam), create_graph=True)
+        return *first, *torch.autograd.grad(sum(g.square().sum() for g in first), (x, lam))
+
+    def run(sharded, place_lam, **options):
+        plain = [t.clone().requires_grad_() for t in (x, lam)]
+        placed = [
+            distribute_tensor(x, mesh, [Shard(sharded)]).requires_grad_(),
+            distribute_tensor(lam, mesh, [place_lam]).requires_grad_(),
+        ]
+        expected, expected_info = tautline.prox_tv2d(*plain, return_info=True, **options)
+        with CommDebugMode() as communication:
+            y, info = tautline.prox_tv2d(*placed, return_info=True, **options)
+        assert communication.get_total_counts() == 0, communication.get_comm_counts()
+        assert y.placements == (Shard(sharded),)
+        assert torch.equal(y.full_tensor(), expected)
+        for one, other in zip(info, expected_info, strict=True):
+            assert torch.equal(one.full_tensor(), other)
+        expected = derivatives(*plain, **options)
+        for one, other in zip(derivatives(*placed, **options), expected, strict=True):
+            assert other.abs().max() > 0
+            torch.testing.assert_close(one.full_tensor(), other)
+        # A gradient that comes otherwise goes to where the images are.
+        grad_y = x.cos()
+        (expected,) = torch.autograd.grad(tautline.prox_tv2d(*plain, **options), plain[0], grad_y)
+        for place in (Shard(1 - sharded), Shard(2), Replicate()):
+            y = tautline.prox_tv2d(*placed, **options)
+            (grad_x,) = torch.autograd.grad(y, placed[0], distribute_tensor(grad_y, mesh, [place]))
+            torch.testing.assert_close(grad_x.full_tensor(), expected)
+
+    run(0, Replicate())
+    run(1, Shard(0), method="accelerated", iterations=5)
+    run(0, Replicate(), method="accelerated", tol=1e-6)
+    along = distribute_tensor(x, mesh, [Shard(3)])
+    assert torch.equal(tautline.prox_tv2d(along, 0.3).full_tensor(), tautline.prox_tv2d(x, 0.3))
+    pair = (0.3, distribute_tensor(lam, mesh, [Replicate()]))
+    y = tautline.prox_tv2d(distribute_tensor(x, mesh, [Shard(0)]), pair)
+    assert torch.equal(y.full_tensor(), tautline.prox_tv2d(x, (0.3, lam)))
+
+
 def check_compiled_dtensor():
     """One graph holds forward and backward, from the first DTensor that ever comes."""
     from torch.distributed.device_mesh import init_device_mesh
@@ -165,6 +217,7 @@ if __name__ == "__main__":
     checks = {
         "ddp": check_ddp,
         "dtensor": check_dtensor,
+        "dtensor_of_images": check_dtensor_of_images,
         "compiled_dtensor": check_compiled_dtensor,
         "sharded_parameters": check_sharded_parameters,
     }

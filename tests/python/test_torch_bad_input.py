@@ -188,12 +188,8 @@ def test_layer_without_channels_raises(channels):
 
 @pytest.mark.parametrize("direction", ["diagonal", None, ["row"], {}, 1], ids=str)
 def test_unknown_direction_raises(direction):
-    message = f"direction: must be 'row', 'col' or '1d', got {direction!r}"
+    message = f"direction: must be '2d', 'row', 'col' or '1d', got {direction!r}"
     assert_raises(ValueError, message, lambda: TVLayer(1, direction=direction))
-
-
-def test_both_directions_at_once_are_not_there_yet():
-    assert_raises(NotImplementedError, "direction: '2d' is not there yet", lambda: TVLayer(1))
 
 
 @pytest.mark.parametrize("lam, text", [(0, "0"), (-1, "-1"), (np.nan, "nan"), (np.inf, "inf")])
@@ -231,7 +227,7 @@ def test_layer_lambda_that_its_dtype_does_not_hold_raises(learnable):
     assert_raises(ValueError, message, lambda: TVLayer(1, direction="row", lam=10**400))
 
 
-@pytest.mark.parametrize("direction", ["row", "col"])
+@pytest.mark.parametrize("direction", ["2d", "row", "col"])
 def test_image_layer_takes_images_alone(direction):
     layer = TVLayer(1, direction=direction)
     for shape in [(5,), (3, 5), (1, 2, 3, 4, 5)]:

@@ -80,6 +80,10 @@ def test_every_op_of_the_library_is_checked_here():
         "tautline::certificate1d",
         "tautline::certificate1d.number",
         "tautline::lam_max",
+        "tautline::prox_tv2d",  # these four in test_torch_compile2d.py
+        "tautline::prox_tv2d.number",
+        "tautline::prox_tv2d_backward",
+        "tautline::prox_tv2d_jvp",
         "tautline::has_cuda",
     }
 
@@ -271,14 +275,18 @@ def test_export_with_dynamic_shapes(make):
     assert torch.equal(program.module()(x), layer(x))
 
 
-def test_aot_inductor_package_gives_the_same(make, tmp_path):
-    layer = TVLayer(3, direction="row", lam=0.1, learnable=False, device=make(1).device)
-    program = exported(layer, make(2, 3, 10, 12, dtype=torch.float32))
+def compile_and_load(program, folder):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own, of its own parts
         package = torch._inductor.aoti_compile_and_package(
-            program, package_path=str(tmp_path / "layer.pt2")
+            program, package_path=str(folder / "layer.pt2")
         )
-        loaded = torch._inductor.aoti_load_package(package)
+        return torch._inductor.aoti_load_package(package)
+
+
+def test_aot_inductor_package_gives_the_same(make, tmp_path):
+    layer = TVLayer(3, direction="row", lam=0.1, learnable=False, device=make(1).device)
+    program = exported(layer, make(2, 3, 10, 12, dtype=torch.float32))
+    loaded = compile_and_load(program, tmp_path)
     x = make(4, 3, 9, 33, dtype=torch.float32)
     assert torch.equal(loaded(x), layer(x))

@@ -38,13 +38,16 @@ def test_a_call_is_one_launch(n):
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype:UserWarning")
-def test_neither_forward_nor_backward_waits_for_the_device():
-    layer = TVLayer(3, direction="row", device="cuda")
+@pytest.mark.parametrize("direction", ["2d", "row"])
+def test_neither_forward_nor_backward_waits_for_the_device(direction):
+    layer = TVLayer(3, direction=direction, device="cuda")
     x = noise(2, 3, 16, 32).requires_grad_()
     try:
         torch.cuda.set_sync_debug_mode("error")
         layer(x).square().sum().backward()
         tautline.prox_tv1d(x, torch.tensor(0.3))  # on the CPU, read on the host
+        tautline.prox_tv2d(x, (torch.tensor(0.3), 0.2), return_info=True)
+        tautline.prox_tv2d(x, 0.3, method="accelerated", tol=1e-4).square().sum().backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert layer.raw_lam.grad.isfinite().all()
@@ -62,6 +65,93 @@ def test_results_agree_with_the_cpu():
     torch.testing.assert_close(*results)
 
 
+IMAGE_SOLVERS = {
+    "dykstra": {},
+    "accelerated": {"method": "accelerated"},
+    "unrolled": {"method": "accelerated", "tol": 1e-6, "grad": "unrolled"},
+    "implicit": {"method": "accelerated", "tol": 1e-9, "iterations": 400},
+}
+
+
+@pytest.mark.parametrize("mode", ["smooth", "sharp"])
+@pytest.mark.parametrize("solver", IMAGE_SOLVERS)
+@pytest.mark.parametrize("shape", [(6, 20, 30), (1, 70, 130), (4, 32, 32), (4, 56, 56)], ids=str)
+def test_images_agree_with_the_cpu(shape, solver, mode):
+    x, grad_y = noise(*shape, dtype=torch.float64), noise(*shape, dtype=torch.float64).cos()
+    tangents = (grad_y, torch.ones(()).double(), torch.ones(shape[-1]).double())
+    results = []
+    for device in ("cpu", "cuda"):
+        lams = torch.tensor(0.3).double(), torch.linspace(0.2, 0.6, shape[-1]).double()
+        arguments = [t.to(device).requires_grad_() for t in (x, *lams)]
+
+        def solve(x, rows, columns):
+            return tautline.prox_tv2d(x, (rows, columns), mode=mode, **IMAGE_SOLVERS[solver])
+
+        y = solve(*arguments)
+        gradients = torch.autograd.grad(y, arguments, grad_y.to(device))
+        plain = tuple(argument.detach() for argument in arguments)
+        _, tangent = torch.func.jvp(solve, plain, tuple(t.to(device) for t in tangents))
+        results.append([t.detach().cpu() for t in (y, *gradients, tangent)])
+    torch.testing.assert_close(*results)
+
+
+def test_reports_of_images_agree_with_the_cpu():
+    x = noise(6, 20, 30, dtype=torch.float64)
+    options = {"method": "accelerated", "tol": 1e-5, "return_info": True}
+    _, info = tautline.prox_tv2d(x, 0.3, **options)
+    _, expected = tautline.prox_tv2d(x.cpu(), 0.3, **options)
+    assert all(part.is_cuda for part in info)
+    torch.testing.assert_close([part.cpu() for part in info], list(expected))
+
+
+def test_an_image_with_a_bad_value_is_nan_alone():
+    x = noise(4, 20, 30)
+    lam = torch.full((4, 1, 1), 0.3, device="cuda")
+    clean = tautline.prox_tv2d(x, lam)
+    lam[2] = -1
+    y = tautline.prox_tv2d(x, lam)
+    assert y[2].isnan().all()
+    assert torch.equal(y[[0, 1, 3]], clean[[0, 1, 3]])
+    with pytest.raises(ValueError, match=r"^lam: must be >= 0 and not NaN, got -1 at index 2$"):
+        tautline.prox_tv2d(x, lam, check=True)
+    with pytest.raises(ValueError, match=r"^lam_cols: must be >= 0 and not NaN, got -1 at index 2"):
+        tautline.prox_tv2d(x, (0.3, lam), check=True)
+    with pytest.raises(ValueError, match="lam_rows: must be >= 0 and not NaN, got -1"):
+        tautline.prox_tv2d(x, (-1.0, lam))
+
+
+def test_a_pair_on_the_cpu_is_read_on_the_host_and_has_all_derivatives():
+    x = noise(4, 20, 30, dtype=torch.float64)
+
+    def solve(rows, columns):
+        return tautline.prox_tv2d(x, (rows, columns))
+
+    lams, tangents = ([torch.tensor(v).double() for v in pair] for pair in ((0.3, 0.5), (1, 2)))
+    on_device = [[lam.cuda() for lam in pair] for pair in (lams, tangents)]
+    _, expected = torch.func.jvp(solve, *map(tuple, on_device))
+    _, result = torch.func.jvp(solve, tuple(lams), tuple(tangents))
+    assert expected.abs().max() > 0
+    assert torch.equal(result, expected)
+    recorded = [lam.requires_grad_() for lam in lams]
+    gradients = torch.autograd.grad(solve(*recorded).square().sum(), recorded)
+    recorded = [lam.requires_grad_() for lam in on_device[0]]
+    expected = torch.autograd.grad(solve(*recorded).square().sum(), recorded)
+    torch.testing.assert_close(gradients, tuple(g.cpu() for g in expected))
+
+
+def test_memory_of_a_step_on_images_is_the_partitions_then_the_gradient():
+    x = noise(64, 128, 128).requires_grad_()
+    size, small = x.numel() * x.element_size(), 16384
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    loss = tautline.prox_tv2d(x, 0.3).sum()
+    kept = torch.cuda.memory_allocated() - before
+    assert size // 2 <= kept <= size // 2 + small  # 4 iterations of 4 bits a pixel
+    loss.backward()
+    left = torch.cuda.memory_allocated() - before
+    assert size <= left <= size + small
+
+
 def test_work_is_ordered_on_the_current_stream():
     x = noise(256, 1024)
     expected = tautline.prox_tv1d(x + 1, 0.3)
@@ -74,8 +164,9 @@ def test_work_is_ordered_on_the_current_stream():
     assert torch.equal(y, expected)
 
 
-def test_a_training_step_can_be_captured_in_a_graph():
-    layer = TVLayer(3, direction="row", lam=0.2, device="cuda")
+@pytest.mark.parametrize("direction", ["2d", "row"])
+def test_a_training_step_can_be_captured_in_a_graph(direction):
+    layer = TVLayer(3, direction=direction, lam=0.2, device="cuda")
     x = noise(2, 3, 16, 32).requires_grad_()
 
     def step():
@@ -184,6 +275,10 @@ def test_arguments_on_another_device_raise():
         tautline.prox_tv1d(noise(4, 50).cpu(), torch.ones(4, 1, device="cuda"))
     with pytest.raises(ValueError, match="weight: must be on x's device cuda:0, got cpu"):
         tautline.prox_tv1d(noise(4, 50), 0.3, weight=torch.ones(50))
+    with pytest.raises(ValueError, match="lam_rows: must be on x's device cuda:0, got cpu"):
+        tautline.prox_tv2d(noise(4, 50), (torch.ones(4, 1), 1.0))
+    with pytest.raises(ValueError, match="start: must be on x's device cuda:0, got cpu"):
+        tautline.prox_tv2d(noise(4, 50), 1.0, start=torch.ones(4, 50))
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU")

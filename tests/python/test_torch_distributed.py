@@ -10,7 +10,9 @@ PROGRAM = Path(__file__).with_name("distributed_program.py")
 
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
-@pytest.mark.parametrize("case", ["ddp", "dtensor", "compiled_dtensor", "sharded_parameters"])
+@pytest.mark.parametrize(
+    "case", ["ddp", "dtensor", "dtensor_of_images", "compiled_dtensor", "sharded_parameters"]
+)
 def test_two_processes_agree_with_one(case):
     run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     result = subprocess.run([*run, str(PROGRAM), case], capture_output=True, text=True, timeout=120)

@@ -13,7 +13,12 @@ import tautline
 from tautline import TVLayer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-DIRECTIONS = {"row": ((2, 3, 5, 6), -1), "col": ((2, 3, 5, 6), -2), "1d": ((2, 3, 7), -1)}
+DIRECTIONS = {
+    "2d": ((2, 3, 5, 6), None),
+    "row": ((2, 3, 5, 6), -1),
+    "col": ((2, 3, 5, 6), -2),
+    "1d": ((2, 3, 7), -1),
+}
 
 
 @pytest.mark.parametrize("mode", ["smooth", "sharp"])
@@ -22,7 +27,41 @@ def test_directions_run_along_their_dim(make, direction, mode):
     shape, dim = DIRECTIONS[direction]
     x = make(*shape, dtype=torch.float32)
     layer = TVLayer(1, mode=mode, direction=direction, lam=0.3, learnable=False).to(x.device)
-    assert torch.equal(layer(x), tautline.prox_tv1d(x, layer.fixed_lam, dim=dim, mode=mode))
+    if dim is None:
+        expected = tautline.prox_tv2d(x, layer.fixed_lam, mode=mode)
+    else:
+        expected = tautline.prox_tv1d(x, layer.fixed_lam, dim=dim, mode=mode)
+    assert torch.equal(layer(x), expected)
+
+
+def test_images_are_the_default():
+    assert TVLayer(3).direction == "2d"
+
+
+OPTIONS = [
+    {"method": "accelerated"},
+    {"iterations": 2},
+    {"method": "accelerated", "tol": 1e-4},
+    {"method": "accelerated", "tol": 1e-4, "iterations": 8, "grad": "unrolled"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_every_call_iterates_as_the_layer_was_told(make, options):
+    x = make(2, 3, 5, 6, requires_grad=True)
+    layer = TVLayer(3, lam=0.3, **options).to(x.device, x.dtype)
+    y = layer(x)
+    expected = tautline.prox_tv2d(x, layer.lam.view(3, 1, 1), **options)
+    assert torch.equal(y, expected)
+    grads = [torch.autograd.grad(z.square().sum(), (x, layer.raw_lam)) for z in (y, expected)]
+    torch.testing.assert_close(*grads, rtol=0, atol=0)
+
+
+def test_an_image_layer_takes_a_pair_of_lambdas_with_the_call(make, make_positive):
+    x, pair = make(2, 3, 5, 6), (make_positive(5, 5), make_positive(2, 1, 1, 1))
+    layer = TVLayer(1).to(x.device)
+    assert torch.equal(layer(x, lam=pair), tautline.prox_tv2d(x, pair))
+    assert torch.equal(layer(x, lam=(0.3, 0)), tautline.prox_tv1d(x, 0.3))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -51,9 +90,10 @@ def test_a_learnable_lambda_starts_at_lam_itself(lam):
 
 @pytest.mark.parametrize("mode", ["smooth", "sharp"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_a_fixed_lambda_of_zero_is_the_identity(make, mode, dtype):
+@pytest.mark.parametrize("direction", ["2d", "col"])
+def test_a_fixed_lambda_of_zero_is_the_identity(make, direction, mode, dtype):
     x = make(2, 3, 5, 6, dtype=dtype)
-    layer = TVLayer(3, mode=mode, direction="col", lam=0, learnable=False).to(x.device)
+    layer = TVLayer(3, mode=mode, direction=direction, lam=0, learnable=False).to(x.device)
     assert torch.equal(layer(x), x)
 
 
@@ -107,6 +147,24 @@ def test_the_layer_learns_a_known_lambda(make, factor):
     torch.testing.assert_close(layer.lam.cpu(), known, rtol=0.01, atol=0)
 
 
+@pytest.mark.parametrize("mode", ["smooth", "sharp"])
+@pytest.mark.parametrize("factor", [5, 0.2])
+def test_an_image_layer_learns_a_known_lambda(make, factor, mode):
+    known = torch.tensor([0.2, 0.5], dtype=torch.float64)
+    x = make(4, 2, 16, 16)
+    options = {"mode": mode, "dtype": x.dtype, "device": x.device}
+    target = TVLayer(2, lam=known, learnable=False, **options)(x)
+    layer = TVLayer(2, lam=factor * known, **options)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.2)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 200)
+    for _ in range(200):
+        optimizer.zero_grad()
+        (layer(x) - target).square().mean().backward()
+        optimizer.step()
+        schedule.step()
+    torch.testing.assert_close(layer.lam.cpu(), known, rtol=0.01, atol=0)
+
+
 @pytest.mark.parametrize("learnable", [True, False])
 def test_copies_pickles_and_states_give_the_same_bits(make, learnable):
     x = make(2, 3, 7, dtype=torch.float32)
@@ -150,10 +208,11 @@ def test_autocast_rounds_neither_lambda_nor_features(make):
 def test_a_net_in_channels_last_stays_so(make):
     x = make(2, 3, 5, 6, dtype=torch.float32).to(memory_format=torch.channels_last)
     x.requires_grad_()
-    y = TVLayer(3, direction="col").to(x.device)(x)
-    assert y.is_contiguous(memory_format=torch.channels_last)
-    (grad_x,) = torch.autograd.grad(y.square().sum(), x)
-    assert grad_x.is_contiguous(memory_format=torch.channels_last)
+    for direction in ("2d", "col"):
+        y = TVLayer(3, direction=direction).to(x.device)(x)
+        assert y.is_contiguous(memory_format=torch.channels_last)
+        (grad_x,) = torch.autograd.grad(y.square().sum(), x)
+        assert grad_x.is_contiguous(memory_format=torch.channels_last)
 
 
 def test_representation_shows_settings_and_lambdas():
@@ -161,6 +220,10 @@ def test_representation_shows_settings_and_lambdas():
         "TVLayer(2, mode='sharp', direction='col', learnable=False, lam=[0.1, 0.25])"
     )
     assert repr(TVLayer(64, direction="row")).endswith("lam=[0.05, 0.05, 0.05, 0.05, ...])")
+    assert repr(TVLayer(1, method="accelerated", tol=1e-4)) == (
+        "TVLayer(1, mode='smooth', direction='2d', method='accelerated', tol=0.0001, "
+        "learnable=True, lam=[0.05])"
+    )
 
 
 LAMBDAS = {"raw_lam": True, "fixed_lam": False}

@@ -10,17 +10,19 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <vector>
 
 #include "tautline/export.h"
 #include "tautline/torch/tv1d.h"
+#include "tautline/torch/tv2d.h"
 
 namespace tautline {
 
-/// row: differences along the last dimension of (N, C, H, W) or (C, H, W); col: along
-/// the one before it; signal: along the last of (N, C, L) or (C, L), Python's "1d".
-/// (image, both directions of an image at once, Python's "2d", is not there yet.)
+/// image: differences along both last dimensions of (N, C, H, W) or (C, H, W), Python's "2d";
+/// row: along the last alone; col: along the one before it; signal: along the last of (N, C, L)
+/// or (C, L), Python's "1d".
 enum class Direction : std::uint8_t { image, row, col, signal };
 
 struct TAUTLINE_API TVLayerOptions {
@@ -37,6 +39,11 @@ struct TAUTLINE_API TVLayerOptions {
   /// true: the parameter raw_lam, with lambda = softplus(raw_lam). false: the buffer
   /// fixed_lam, which is lambda itself.
   TORCH_ARG(bool, learnable) = true;
+  /// With Direction::image, how every call iterates, as in prox_tv2d.
+  TORCH_ARG(Method2d, method) = Method2d::dykstra;
+  TORCH_ARG(std::optional<std::int64_t>, iterations) = std::nullopt;
+  TORCH_ARG(std::optional<double>, tol) = std::nullopt;
+  TORCH_ARG(std::optional<Derivative2d>, derivative) = std::nullopt;
 };
 
 class TAUTLINE_API TVLayerImpl : public torch::nn::Cloneable<TVLayerImpl> {
@@ -47,7 +54,7 @@ class TAUTLINE_API TVLayerImpl : public torch::nn::Cloneable<TVLayerImpl> {
   void reset() override;
 
   /// Smooths or sharpens x; with the layer's own lambdas, or with those given for this
-  /// call, as in prox_tv1d (one number: a tensor without dimensions).
+  /// call, as in prox_tv1d or prox_tv2d (one number: a tensor without dimensions).
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& lam = {});
 
   /// The current lambdas, of shape (channels), in at least float32.

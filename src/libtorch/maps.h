@@ -1,0 +1,98 @@
+// Autograd in C++: two linear maps over what is saved of a solution, each the other's derivative,
+// as in python/tautline/_maps.py. Of 1D and of 2D, which have their own ops.
+#pragma once
+
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/custom_class.h>
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tautline::libtorch {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// Functions take a tensor that may be undefined as one that may not be there.
+inline std::optional<Tensor> if_defined(const Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor) : std::nullopt;
+}
+
+/// That of 1D, or that of rows and that of columns.
+inline constexpr std::size_t kMostLams = 2;
+template <class T>
+using PerLam = std::array<T, kMostLams>;
+
+/// Which gradients of x and the lams are wanted, and the lams' sizes along their dims.
+struct Wanted {
+  bool x = false;
+  PerLam<bool> lams = {};
+  PerLam<std::int64_t> lam_sizes = {1, 1};
+};
+
+/// What a solved batch is, beside its tensors.
+class Batch : public torch::CustomClassHolder {
+ public:
+  /// For each lam the dimension of x along which it may have one an edge.
+  [[nodiscard]] virtual PerLam<std::int64_t> lam_dims() const = 0;
+
+  /// The gradients of x (in `dtype`) and of the lams that there are (in the arithmetic's dtype and
+  /// x's shape, not summed: over what, is known above); empty those that nobody wants.
+  [[nodiscard]] virtual variable_list pull_back(const variable_list& saved, const Tensor& grad_y,
+                                                const Wanted& wanted,
+                                                at::ScalarType dtype) const = 0;
+
+  /// The direction of y, in `dtype`; a tensor that is not defined is 0.
+  [[nodiscard]] virtual Tensor push_forward(const variable_list& saved, const Tensor& tangent_x,
+                                            const PerLam<Tensor>& tangent_lams,
+                                            at::ScalarType dtype) const = 0;
+};
+
+/// A solved batch: what autograd keeps of it.
+struct Solved {
+  c10::intrusive_ptr<torch::CustomClassHolder> batch;
+  at::ScalarType dtype;  // of x and y
+  variable_list saved;
+
+  [[nodiscard]] const Batch& maps() const { return static_cast<const Batch&>(*batch); }
+
+  void save(AutogradContext& context) const;
+  static Solved load(AutogradContext& context);
+};
+
+/// The dtype that samples of `dtype` are computed in.
+inline at::ScalarType arithmetic_dtype(at::ScalarType dtype) {
+  return dtype == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+/// Shape, dtype and device of an argument, which its gradient has too.
+struct Argument {
+  bool needs_gradient = false;
+  std::vector<std::int64_t> shape;
+  at::TensorOptions options;
+
+  static void save(AutogradContext& context, const std::string& name,
+                   const std::optional<Tensor>& tensor);
+
+  /// The arguments of a function, in their order: torch counts those that were given.
+  static std::vector<Argument> load(AutogradContext& context,
+                                    std::initializer_list<std::string> names);
+
+  /// Its size along dimension `dim` of the `ndim` that it broadcasts to.
+  [[nodiscard]] std::int64_t size_along(std::int64_t dim, std::int64_t ndim) const;
+
+  /// Its own gradient, from that in x's shape; undefined where nobody needs it.
+  [[nodiscard]] Tensor sum(const Tensor& gradient) const;
+};
+
+/// The gradients of x and the lams, in the arguments' own shapes, which can be differentiated
+/// again; undefined those that nobody needs.
+variable_list gradients_of_arguments(const Solved& solved, const Tensor& grad_y, const Argument& x,
+                                     const PerLam<Argument>& lams);
+
+}  // namespace tautline::libtorch

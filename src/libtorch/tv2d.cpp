@@ -1,0 +1,231 @@
+// The 2D function with autograd, as in python/tautline/_autograd2d.py.
+#include "tautline/torch/tv2d.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "libtorch/arguments.h"
+#include "libtorch/calls.h"
+#include "libtorch/maps.h"
+#include "torch/tv2d.h"
+
+namespace tautline {
+namespace {
+
+using at::Tensor;
+using libtorch::Argument;
+using libtorch::arithmetic_dtype;
+using libtorch::from_stable;
+using libtorch::if_defined;
+using libtorch::needs_gradient;
+using libtorch::PerLam;
+using libtorch::Solved;
+using libtorch::to_optional;
+using libtorch::to_stable;
+using libtorch::Wanted;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// The options, read: what the op is told.
+struct Call {
+  std::int64_t height_dim;
+  std::int64_t width_dim;
+  bool sharpen;
+  bool accelerated;
+  std::int64_t iterations;
+  double tol;
+  bool of_solution;
+};
+
+/// A batch of images, of which partitions, momentum and done iterations are saved.
+class Images final : public libtorch::Batch {
+ public:
+  Images(const Call& call, const Tensor& x)
+      : call_(call), height_(x.size(call.height_dim)), width_(x.size(call.width_dim)) {}
+
+  [[nodiscard]] PerLam<std::int64_t> lam_dims() const override {
+    return {call_.width_dim, call_.height_dim};
+  }
+
+  [[nodiscard]] variable_list pull_back(const variable_list& saved, const Tensor& grad_y,
+                                        const Wanted& wanted, at::ScalarType dtype) const override {
+    return libtorch::call([&] {
+      const at::ScalarType lam_dtype = arithmetic_dtype(dtype);
+      const auto [grad_x, grad_row_lam, grad_column_lam] = torch_ops::backward2d(
+          to_stable("grad_y", grad_y), to_stable("partitions", saved[0]),
+          to_stable("momentum", saved[1]), to_stable("done", saved[2]), call_.height_dim,
+          call_.width_dim, call_.sharpen, call_.iterations, call_.of_solution, dtype,
+          wanted.lam_sizes[0], {}, lam_dtype, wanted.lam_sizes[1], {}, lam_dtype, wanted.x,
+          wanted.lams[0], wanted.lams[1]);
+      return variable_list{from_stable(grad_x), from_stable(grad_row_lam),
+                           from_stable(grad_column_lam)};
+    });
+  }
+
+  [[nodiscard]] Tensor push_forward(const variable_list& saved, const Tensor& tangent_x,
+                                    const PerLam<Tensor>& tangent_lams,
+                                    at::ScalarType dtype) const override {
+    return libtorch::call([&] {
+      return from_stable(torch_ops::jvp2d(
+          to_stable("partitions", saved[0]), to_stable("momentum", saved[1]),
+          to_stable("done", saved[2]), to_optional("tangent_x", tangent_x),
+          to_optional("tangent_row_lam", tangent_lams[0]),
+          to_optional("tangent_column_lam", tangent_lams[1]), call_.height_dim, call_.width_dim,
+          call_.sharpen, call_.iterations, call_.of_solution, height_, width_, dtype));
+    });
+  }
+
+ private:
+  Call call_;
+  std::int64_t height_;
+  std::int64_t width_;
+};
+
+/// The core's words for a lam of both directions, which has one name here.
+std::string in_users_words(std::string message, bool is_pair) {
+  const std::size_t end = message.find(':');
+  const std::string name = message.substr(0, end);
+  if (!is_pair && (name == "row_lam" || name == "column_lam")) message.replace(0, end, "lam");
+  const std::string solver = "solver.";
+  return message.starts_with(solver) ? message.substr(solver.size()) : message;
+}
+
+/// y, partitions, momentum, done, gap, dual.
+variable_list call_solve(const Tensor& x, const ImageLams& lam, const Tensor& start,
+                         const Call& call, bool keep_partitions, bool report) {
+  const auto solve = [&] {
+    const auto samples = to_stable("x", x);
+    const auto first = to_optional("start", start);
+    const auto& [row_lam, column_lam] = lam.tensors();
+    const auto results =
+        row_lam.defined()
+            ? torch_ops::solve2d(samples, to_stable("row_lam", row_lam),
+                                 to_stable("column_lam", column_lam), first, call.height_dim,
+                                 call.width_dim, call.sharpen, call.accelerated, call.iterations,
+                                 call.tol, call.of_solution, keep_partitions, report)
+            : torch_ops::solve2d_number(samples, lam.numbers()[0], lam.numbers()[1], first,
+                                        call.height_dim, call.width_dim, call.sharpen,
+                                        call.accelerated, call.iterations, call.tol,
+                                        call.of_solution, keep_partitions, report);
+    return std::apply([](const auto&... tensors) { return variable_list{from_stable(tensors)...}; },
+                      results);
+  };
+  try {
+    return libtorch::call(solve);
+  } catch (const c10::ValueError& error) {
+    const std::string message = error.what_without_backtrace();
+    TORCH_CHECK_VALUE(false, in_users_words(message, lam.is_pair()));
+  }
+}
+
+class Solve : public torch::autograd::Function<Solve> {
+ public:
+  static variable_list forward(AutogradContext* context, const Tensor& x,
+                               const std::optional<Tensor>& row_lam,
+                               const std::optional<Tensor>& column_lam, const ImageLams& lam,
+                               const ProxTv2dOptions& options, const Call& call, bool report) {
+    variable_list results = call_solve(x, lam, options.start, call, true, report);
+    const Solved solved = {.batch = c10::make_intrusive<Images>(call, x),
+                           .dtype = x.scalar_type(),
+                           .saved = {results[1], results[2], results[3]}};
+    solved.save(*context);
+    Argument::save(*context, "x", x);
+    Argument::save(*context, "row_lam", row_lam);
+    Argument::save(*context, "column_lam", column_lam);
+    context->mark_non_differentiable({results.begin() + 1, results.end()});
+    context->set_materialize_grads(false);
+    return results;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    variable_list result(7);
+    if (!gradients[0].defined()) return result;
+    const auto arguments = Argument::load(*context, {"x", "row_lam", "column_lam"});
+    const variable_list pulled = libtorch::gradients_of_arguments(
+        Solved::load(*context), gradients[0], arguments[0], {arguments[1], arguments[2]});
+    std::copy(pulled.begin(), pulled.end(), result.begin());
+    return result;
+  }
+};
+
+void require_one_an_image(const Tensor& x, const Tensor& lam, const Call& call) {
+  for (const std::int64_t dim : {call.height_dim, call.width_dim}) {
+    const std::int64_t own = dim - (x.dim() - lam.dim());
+    TORCH_CHECK_VALUE(own < 0 || own >= lam.dim() || lam.size(own) == 1,
+                      "lam: must have size 1 along both dims, or be a pair, got shape ",
+                      lam.sizes());
+  }
+}
+
+Call read(const Tensor& x, const ProxTv2dOptions& options) {
+  libtorch::require_known(options.mode);
+  libtorch::require_known(options.method);
+  if (options.derivative) libtorch::require_known(*options.derivative);
+  const std::int64_t dims = x.dim();
+  TORCH_CHECK_VALUE(dims >= 2, "x: must have at least 2 dimensions, got ", dims);
+  for (const std::int64_t dim : options.dims) {
+    TORCH_CHECK_VALUE(dim >= -dims && dim < dims, "dims: must be from ", -dims, " to ", dims - 1,
+                      " for this x, got ", dim);
+  }
+  const auto from_front = [&](std::int64_t dim) { return dim < 0 ? dim + dims : dim; };
+  const bool accelerated = options.method == Method2d::accelerated;
+  const Call call = {
+      .height_dim = from_front(options.dims[0]),
+      .width_dim = from_front(options.dims[1]),
+      .sharpen = options.mode == Mode::sharp,
+      .accelerated = accelerated,
+      .iterations = options.iterations.value_or(options.tol ? 128 : (accelerated ? 16 : 4)),
+      .tol = options.tol.value_or(0),
+      .of_solution = options.derivative ? *options.derivative == Derivative2d::of_solution
+                                        : options.tol.has_value()};
+  TORCH_CHECK_VALUE(call.height_dim != call.width_dim,
+                    "dims: must be two different dimensions of x, got ", options.dims[0], " and ",
+                    options.dims[1]);
+  libtorch::require_solver(options.iterations, options.tol);
+  return call;
+}
+
+/// All that the op gives; without `report` less of it.
+variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options,
+                    bool report) {
+  TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
+  const auto& [row_lam, column_lam] = lam.tensors();
+  TORCH_CHECK_VALUE(row_lam.defined() == column_lam.defined(),
+                    "lam: must be two numbers or two tensors that are defined");
+  const char* const row_name = lam.is_pair() ? "row_lam" : "lam";
+  const char* const column_name = lam.is_pair() ? "column_lam" : "lam";
+  for (const auto& [name, tensor] :
+       {std::pair("x", x), std::pair(row_name, row_lam), std::pair(column_name, column_lam),
+        std::pair("start", options.start)}) {
+    libtorch::require_floating(name, tensor);
+    libtorch::refuse_tangent("prox_tv2d", name, tensor);
+  }
+  const Call call = read(x, options);
+  if (row_lam.defined() && !lam.is_pair()) require_one_an_image(x, row_lam, call);
+  const bool records = at::GradMode::is_enabled() &&
+                       (needs_gradient(x) || needs_gradient(row_lam) || needs_gradient(column_lam));
+  TORCH_CHECK_NOT_IMPLEMENTED(!at::GradMode::is_enabled() || !needs_gradient(options.start),
+                              "prox_tv2d: takes start for a constant; give it detached");
+  if (!records) {
+    const at::NoGradGuard nothing_to_record;
+    return call_solve(x, lam, options.start, call, false, report);
+  }
+  return Solve::apply(x, if_defined(row_lam), if_defined(column_lam), lam, options, call, report);
+}
+
+}  // namespace
+
+Tensor prox_tv2d(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options) {
+  return solve(x, lam, options, false)[0];
+}
+
+std::pair<Tensor, ProxTv2dInfo> prox_tv2d_with_info(const Tensor& x, const ImageLams& lam,
+                                                    const ProxTv2dOptions& options) {
+  const variable_list results = solve(x, lam, options, true);
+  return {results[0], {.iterations = results[3], .gap = results[4], .dual = results[5]}};
+}
+
+}  // namespace tautline

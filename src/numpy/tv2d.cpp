@@ -1,0 +1,87 @@
+// As in tv1d.cpp: views of arrays that Python allocated, and a call of the core.
+#include "tv2d.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
+
+#include "arrays.h"
+#include "tautline/tautline.h"
+
+namespace tautline::numpy {
+namespace {
+
+Derivative2d derivative_of(bool of_solution) {
+  return of_solution ? Derivative2d::of_solution : Derivative2d::of_iterations;
+}
+
+/// Words of the partitions that derivatives need; 0 where x is not valid, which the call that
+/// follows says better.
+std::int64_t saved_words(const Input& x, int height_dim, int width_dim, int iterations) {
+  return saved_words2d(view_of(x), iterations, height_dim, width_dim);
+}
+
+void solve(const Input& x, const NumberOrInput& row_lam, const NumberOrInput& column_lam,
+           const std::optional<Input>& start, int height_dim, int width_dim, bool sharpen,
+           bool accelerated, int iterations, double tol, bool of_solution, int threads,
+           const Output& y, const std::optional<Partition>& partitions,
+           const std::optional<List<double>>& momentum, const List<std::int32_t>& done,
+           const std::optional<List<double>>& gap, const std::optional<Output>& dual) {
+  const Problem2d problem = {.x = view_of(x),
+                             .row_lam = lam_of(row_lam),
+                             .column_lam = lam_of(column_lam),
+                             .height_dim = height_dim,
+                             .width_dim = width_dim,
+                             .mode = mode_of(sharpen)};
+  const Solver2d solver = {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
+                           .iterations = iterations,
+                           .tol = tol,
+                           .derivative = derivative_of(of_solution),
+                           .start = view_of(start)};
+  const Results2d results = {.y = view_of(y),
+                             .partitions = span_of(partitions),
+                             .momentum = span_of(momentum),
+                             .dual = view_of(dual),
+                             .gap = span_of(gap),
+                             .iterations = span_of(done)};
+  ThreadExecutor executor(threads);
+  call_core([&] { return prox_tv2d(problem, solver, results, {.executor = &executor}); });
+}
+
+void pull_back(const ConstPartition& partitions, const List<const double>& momentum,
+               const List<const std::int32_t>& done, int height_dim, int width_dim, bool sharpen,
+               int iterations, bool of_solution, const Input& grad_y, const Output& grad_x,
+               const Output& grad_row_lam, const Output& grad_column_lam) {
+  const Solved2d solved = {.partitions = span_of(partitions),
+                           .momentum = span_of(momentum),
+                           .done = span_of(done),
+                           .iterations = iterations,
+                           .derivative = derivative_of(of_solution),
+                           .height_dim = height_dim,
+                           .width_dim = width_dim,
+                           .mode = mode_of(sharpen)};
+  const ConstView incoming = view_of(grad_y);
+  const Gradients2d gradients = {.x = view_of(grad_x),
+                                 .row_lam = view_of(grad_row_lam),
+                                 .column_lam = view_of(grad_column_lam)};
+  ThreadExecutor executor;
+  call_core(
+      [&] { return prox_tv2d_backward(solved, incoming, gradients, {.executor = &executor}); });
+}
+
+}  // namespace
+
+void add_tv2d(nb::module_& module) {
+  module.def("saved_words2d", &saved_words, array("x"), nb::arg("height_dim"), nb::arg("width_dim"),
+             nb::arg("iterations"));
+  module.def("prox_tv2d", &solve, array("x"), array("row_lam"), array("column_lam"),
+             array("start").none(), nb::arg("height_dim"), nb::arg("width_dim"), nb::arg("sharpen"),
+             nb::arg("accelerated"), nb::arg("iterations"), nb::arg("tol"), nb::arg("of_solution"),
+             nb::arg("threads"), array("y"), array("partitions").none(), array("momentum").none(),
+             array("done"), array("gap").none(), array("dual").none());
+  module.def("prox_tv2d_backward", &pull_back, array("partitions"), array("momentum"),
+             array("done"), nb::arg("height_dim"), nb::arg("width_dim"), nb::arg("sharpen"),
+             nb::arg("iterations"), nb::arg("of_solution"), array("grad_y"), array("grad_x"),
+             array("grad_row_lam"), array("grad_column_lam"));
+}
+
+}  // namespace tautline::numpy

@@ -1,0 +1,11 @@
+// The 2D calls of the extension module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace tautline::numpy {
+
+/// Adds prox_tv2d and all that belongs to it to the module.
+void add_tv2d(nanobind::module_& module);
+
+}  // namespace tautline::numpy

@@ -1,0 +1,209 @@
+#include "tv2d.h"
+
+#include <torch/csrc/stable/ops.h>
+
+#include <algorithm>
+#include <climits>
+#include <span>
+#include <utility>
+
+#include "call_context.h"
+#include "lams.h"
+#include "tautline/tautline.h"
+#include "tensors.h"
+
+namespace tautline::torch_ops {
+namespace {
+
+/// What the core takes as an int; one that is none stays so.
+int clamped(std::int64_t count) {
+  return static_cast<int>(std::clamp<std::int64_t>(count, 0, INT_MAX));
+}
+
+Derivative2d derivative_of(bool of_solution) {
+  return of_solution ? Derivative2d::of_solution : Derivative2d::of_iterations;
+}
+
+template <class T>
+std::span<T> output_span_of(const Tensor& tensor) {
+  return {static_cast<T*>(tensor.mutable_data_ptr()), static_cast<std::size_t>(tensor.numel())};
+}
+
+template <class T>
+std::span<const T> span_of(const char* name, const Tensor& tensor, ScalarType dtype) {
+  if (tensor.scalar_type() != dtype || !tensor.is_contiguous()) {
+    raise_invalid(std::string(name) + ": must be as the forward op made it");
+  }
+  return {static_cast<const T*>(tensor.const_data_ptr()), static_cast<std::size_t>(tensor.numel())};
+}
+
+/// What a workspace is asked for with, in place of a lam: a number where there is no view.
+Lam lam_like(const ConstView& view) {
+  return view.given() ? Lam(view) : Lam(0.0);
+}
+
+Tensor make_per_image(const Tensor& x, const ImageDims& dims, std::int64_t size, ScalarType dtype) {
+  std::vector<std::int64_t> shape = batch_of_images(x, dims);
+  shape.push_back(size);
+  return make_tensor(shape, dtype, x);
+}
+
+Tensor make_partitions(const Tensor& x, const ImageDims& dims, int iterations, bool is_kept) {
+  constexpr std::int64_t kWordBytes = sizeof(std::uint32_t);
+  const std::int64_t height = x.size(dims.height);
+  const std::int64_t width = x.size(dims.width);
+  const std::int64_t words = height * partition_words(width) + width * partition_words(height);
+  return make_per_image(x, dims, is_kept ? kWordBytes * iterations * words : 0, ScalarType::Byte);
+}
+
+Solution2d solve(const Tensor& x, const Lam& row_lam, const Lam& column_lam,
+                 const std::optional<Tensor>& start, const ImageDims& dims, bool sharpen,
+                 const Solver2d& solver, bool keep_partitions, bool report) {
+  require_device_of("x", x, "start", start);
+  const Problem2d problem = {.x = view_of("x", x),
+                             .row_lam = row_lam,
+                             .column_lam = column_lam,
+                             .height_dim = dims.height,
+                             .width_dim = dims.width,
+                             .mode = mode_of(sharpen)};
+  const CallContext context(x, problem);
+  const bool of_solution = solver.derivative == Derivative2d::of_solution;
+  const bool keep_momentum = keep_partitions && !of_solution;
+  Tensor y = make_like(x, x.scalar_type());
+  Tensor partitions =
+      make_partitions(x, dims, of_solution ? 1 : solver.iterations, keep_partitions);
+  Tensor momentum =
+      make_per_image(x, dims, keep_momentum ? solver.iterations : 0, ScalarType::Double);
+  if (keep_momentum && solver.tol > 0) {  // an image that stops early leaves the rest as it was
+    torch::stable::zero_(partitions);
+    torch::stable::zero_(momentum);
+  }
+  Tensor done = make_tensor(batch_of_images(x, dims), ScalarType::Int, x);
+  Tensor gap =
+      report ? make_tensor(batch_of_images(x, dims), ScalarType::Double, x) : make_nothing(x);
+  Tensor dual = report ? make_like(x, arithmetic_dtype(x.scalar_type())) : make_nothing(x);
+  const Results2d results = {
+      .y = output_view_of("y", y),
+      .partitions = output_words_of(partitions),
+      .momentum = output_span_of<double>(momentum),
+      .dual = report ? output_view_of("dual", dual) : View{},
+      .gap = report ? output_span_of<double>(gap) : std::span<double>{},
+      .iterations = output_span_of<std::int32_t>(done),
+  };
+  raise_unless_ok(prox_tv2d(problem, solver, results, context.get()));
+  return {std::move(y),    std::move(partitions), std::move(momentum),
+          std::move(done), std::move(gap),        std::move(dual)};
+}
+
+Solver2d solver_of(const std::optional<Tensor>& start, bool accelerated, std::int64_t iterations,
+                   double tol, bool of_solution) {
+  return {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
+          .iterations = clamped(iterations),
+          .tol = tol,
+          .derivative = derivative_of(of_solution),
+          .start = view_of("start", start)};
+}
+
+Solved2d solved_of(const Tensor& partitions, const Tensor& momentum, const Tensor& done,
+                   const ImageDims& dims, bool sharpen, std::int64_t iterations, bool of_solution) {
+  return {.partitions = words_of(partitions),
+          .momentum = span_of<double>("momentum", momentum, ScalarType::Double),
+          .done = span_of<std::int32_t>("done", done, ScalarType::Int),
+          .iterations = clamped(iterations),
+          .derivative = derivative_of(of_solution),
+          .height_dim = dims.height,
+          .width_dim = dims.width,
+          .mode = mode_of(sharpen)};
+}
+
+}  // namespace
+
+Solution2d solve2d(const Tensor& x, const Tensor& row_lam, const Tensor& column_lam,
+                   const std::optional<Tensor>& start, std::int64_t height_dim,
+                   std::int64_t width_dim, bool sharpen, bool accelerated, std::int64_t iterations,
+                   double tol, bool of_solution, bool keep_partitions, bool report) {
+  return solve(x, lam_of("row_lam", x, row_lam), lam_of("column_lam", x, column_lam), start,
+               require_image_dims("x", x.dim(), height_dim, width_dim), sharpen,
+               solver_of(start, accelerated, iterations, tol, of_solution), keep_partitions,
+               report);
+}
+
+Solution2d solve2d_number(const Tensor& x, double row_lam, double column_lam,
+                          const std::optional<Tensor>& start, std::int64_t height_dim,
+                          std::int64_t width_dim, bool sharpen, bool accelerated,
+                          std::int64_t iterations, double tol, bool of_solution,
+                          bool keep_partitions, bool report) {
+  return solve(x, row_lam, column_lam, start,
+               require_image_dims("x", x.dim(), height_dim, width_dim), sharpen,
+               solver_of(start, accelerated, iterations, tol, of_solution), keep_partitions,
+               report);
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward2d(
+    const Tensor& grad_y, const Tensor& partitions, const Tensor& momentum, const Tensor& done,
+    std::int64_t height_dim, std::int64_t width_dim, bool sharpen, std::int64_t iterations,
+    bool of_solution, ScalarType x_dtype, std::int64_t row_lam_size,
+    const std::vector<std::int64_t>& row_lam_shared_dims, ScalarType row_lam_dtype,
+    std::int64_t column_lam_size, const std::vector<std::int64_t>& column_lam_shared_dims,
+    ScalarType column_lam_dtype, bool wants_x, bool wants_row_lam, bool wants_column_lam) {
+  const ImageDims dims = require_image_dims("grad_y", grad_y.dim(), height_dim, width_dim);
+  require_device_of("grad_y", grad_y, "partitions", partitions);
+  require_device_of("grad_y", grad_y, "momentum", momentum);
+  require_device_of("grad_y", grad_y, "done", done);
+  Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
+  const LamGradient grad_row_lam(wants_row_lam, grad_y, dims.width, row_lam_size, x_dtype);
+  const LamGradient grad_column_lam(wants_column_lam, grad_y, dims.height, column_lam_size,
+                                    x_dtype);
+  const Gradients2d gradients = {.x = wants_x ? output_view_of("grad_x", grad_x) : View{},
+                                 .row_lam = grad_row_lam.view("grad_row_lam"),
+                                 .column_lam = grad_column_lam.view("grad_column_lam")};
+  const Solved2d solved =
+      solved_of(partitions, momentum, done, dims, sharpen, iterations, of_solution);
+  const CallContext context(grad_y, {.x = view_of("grad_y", grad_y),
+                                     .row_lam = lam_like(gradients.row_lam),
+                                     .column_lam = lam_like(gradients.column_lam),
+                                     .height_dim = dims.height,
+                                     .width_dim = dims.width});
+  raise_unless_ok(prox_tv2d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
+  return {std::move(grad_x), grad_row_lam.share(row_lam_shared_dims, row_lam_dtype),
+          grad_column_lam.share(column_lam_shared_dims, column_lam_dtype)};
+}
+
+Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& done,
+             const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_row_lam,
+             const std::optional<Tensor>& tangent_column_lam, std::int64_t height_dim,
+             std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool of_solution,
+             std::int64_t height, std::int64_t width, ScalarType dtype) {
+  // One dimension less than x: bytes stand for the pixels.
+  const ImageDims dims =
+      require_image_dims("partitions", partitions.dim() + 1, height_dim, width_dim);
+  require_device_of("partitions", partitions, "momentum", momentum);
+  require_device_of("partitions", partitions, "done", done);
+  require_device_of("partitions", partitions, "tangent_x", tangent_x);
+  require_device_of("partitions", partitions, "tangent_row_lam", tangent_row_lam);
+  require_device_of("partitions", partitions, "tangent_column_lam", tangent_column_lam);
+  Tensor tangent_y = [&] {
+    if (tangent_x) return make_like(*tangent_x, dtype);
+    const auto batch = partitions.sizes();
+    std::vector<std::int64_t> shape(batch.begin(), batch.end() - 1);
+    const bool height_first = dims.height < dims.width;
+    shape.insert(shape.begin() + std::min(dims.height, dims.width), height_first ? height : width);
+    shape.insert(shape.begin() + std::max(dims.height, dims.width), height_first ? width : height);
+    return make_tensor(shape, dtype, partitions);
+  }();
+  const Solved2d solved =
+      solved_of(partitions, momentum, done, dims, sharpen, iterations, of_solution);
+  const Tangents2d tangents = {.x = view_of("tangent_x", tangent_x),
+                               .row_lam = view_of("tangent_row_lam", tangent_row_lam),
+                               .column_lam = view_of("tangent_column_lam", tangent_column_lam)};
+  const CallContext context(tangent_y, {.x = view_of("tangent_y", tangent_y),
+                                        .row_lam = lam_like(tangents.row_lam),
+                                        .column_lam = lam_like(tangents.column_lam),
+                                        .height_dim = dims.height,
+                                        .width_dim = dims.width});
+  raise_unless_ok(
+      prox_tv2d_jvp(solved, tangents, output_view_of("tangent_y", tangent_y), context.get()));
+  return tangent_y;
+}
+
+}  // namespace tautline::torch_ops

@@ -1,0 +1,54 @@
+// The 2D ops. Each makes views of its tensors, allocates its results and calls the function of the
+// core that has its name; ops.cpp has their schemas.
+#pragma once
+
+#include <torch/csrc/stable/tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace tautline::torch_ops {
+
+using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
+
+/// y, partitions, momentum, done, gap, dual.
+///
+/// `partitions` has the shape of x's batch, then the bytes of an image in all saved iterations, as
+/// many as it takes: but the core mixes those of different images. It can be taken apart by who
+/// knows how (python/tautline/_vmap.py). `momentum` has an element an iteration behind x's batch.
+/// Both have none where they are not kept; the momentum neither of_solution. `done`, the
+/// iterations of each image, is there in any case; `gap` and `dual` (in the arithmetic's dtype)
+/// where `report` asks for them, else they are empty.
+using Solution2d = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
+
+Solution2d solve2d(const Tensor& x, const Tensor& row_lam, const Tensor& column_lam,
+                   const std::optional<Tensor>& start, std::int64_t height_dim,
+                   std::int64_t width_dim, bool sharpen, bool accelerated, std::int64_t iterations,
+                   double tol, bool of_solution, bool keep_partitions, bool report);
+Solution2d solve2d_number(const Tensor& x, double row_lam, double column_lam,
+                          const std::optional<Tensor>& start, std::int64_t height_dim,
+                          std::int64_t width_dim, bool sharpen, bool accelerated,
+                          std::int64_t iterations, double tol, bool of_solution,
+                          bool keep_partitions, bool report);
+
+/// The gradients of x (in `x_dtype`) and of the lams, each summed as in backward1d. One not wanted
+/// is empty.
+std::tuple<Tensor, Tensor, Tensor> backward2d(
+    const Tensor& grad_y, const Tensor& partitions, const Tensor& momentum, const Tensor& done,
+    std::int64_t height_dim, std::int64_t width_dim, bool sharpen, std::int64_t iterations,
+    bool of_solution, ScalarType x_dtype, std::int64_t row_lam_size,
+    const std::vector<std::int64_t>& row_lam_shared_dims, ScalarType row_lam_dtype,
+    std::int64_t column_lam_size, const std::vector<std::int64_t>& column_lam_shared_dims,
+    ScalarType column_lam_dtype, bool wants_x, bool wants_row_lam, bool wants_column_lam);
+
+/// The forward derivative, of images of the given size.
+Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& done,
+             const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_row_lam,
+             const std::optional<Tensor>& tangent_column_lam, std::int64_t height_dim,
+             std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool of_solution,
+             std::int64_t height, std::int64_t width, ScalarType dtype);
+
+}  // namespace tautline::torch_ops

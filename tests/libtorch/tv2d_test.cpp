@@ -1,0 +1,171 @@
+// prox_tv2d on LibTorch tensors.
+#include "tautline/torch/tv2d.h"
+
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <vector>
+
+#include "support.h"
+
+namespace {
+
+using at::Tensor;
+using tautline::Derivative2d;
+using tautline::Method2d;
+using tautline::Mode;
+using tautline::prox_tv2d;
+using tautline::prox_tv2d_with_info;
+using tautline::ProxTv2dOptions;
+
+/// The iterations as they are done, and calls that come near the solution.
+const std::vector<ProxTv2dOptions>& solvers() {
+  static const std::vector<ProxTv2dOptions> all = {
+      {},
+      {.mode = Mode::sharp, .method = Method2d::accelerated, .iterations = 5},
+      {.method = Method2d::accelerated, .tol = 1e-4, .derivative = Derivative2d::of_iterations},
+      {.method = Method2d::accelerated, .iterations = 400, .tol = 1e-12}};
+  return all;
+}
+
+TEST(LibtorchProxTv2d, GivesTheCoresBits) {
+  const Tensor x = noise({3, 12, 20});
+  Tensor expected = at::empty_like(x);
+  const auto status = tautline::prox_tv2d(
+      {.x = tautline::view(x.data_ptr<double>(), {3, 12, 20}), .row_lam = 0.5, .column_lam = 0.5},
+      {}, {.y = tautline::view(expected.data_ptr<double>(), {3, 12, 20})});
+  ASSERT_TRUE(status.ok());
+  const Tensor lam = at::full({3, 1, 1}, 0.5, at::kDouble);
+  EXPECT_TRUE(at::equal(prox_tv2d(x, 0.5), expected));
+  EXPECT_TRUE(at::equal(prox_tv2d(x, lam), expected));
+  EXPECT_TRUE(at::equal(prox_tv2d(x, {0.5, 0.5}), expected));
+  EXPECT_TRUE(at::equal(prox_tv2d(x, {lam, at::full({11, 1}, 0.5, at::kDouble)}), expected));
+}
+
+TEST(LibtorchProxTv2d, TakesAnyDimsAndStrides) {
+  const Tensor x = noise({4, 5, 6}).permute({2, 0, 1});
+  const Tensor y = prox_tv2d(x, {0.3, 0.5}, {.dims = {0, 2}});
+  EXPECT_EQ(y.strides(), x.strides());
+  const Tensor moved = x.permute({1, 0, 2}).contiguous();
+  EXPECT_TRUE(at::equal(y.permute({1, 0, 2}), prox_tv2d(moved, {0.3, 0.5})));
+}
+
+TEST(LibtorchProxTv2d, ReportsHowItEndedAndStartsThere) {
+  const Tensor x = noise({3, 12, 20});
+  const auto [y, info] =
+      prox_tv2d_with_info(x, 0.5, {.method = Method2d::accelerated, .tol = 1e-6});
+  EXPECT_TRUE((info.iterations % 4 == 0).all().item<bool>());
+  EXPECT_EQ(info.gap.sizes(), at::IntArrayRef({3}));
+  const auto [cold, cold_info] = prox_tv2d_with_info(x, 0.5, {.iterations = 1});
+  const auto [warm, warm_info] = prox_tv2d_with_info(x, 0.5, {.iterations = 1, .start = info.dual});
+  EXPECT_TRUE((warm_info.gap < 0.1 * cold_info.gap).all().item<bool>());
+  const Tensor variable = x.clone().requires_grad_();
+  const auto [recorded, recorded_info] =
+      prox_tv2d_with_info(variable, 0.5, {.method = Method2d::accelerated, .tol = 1e-6});
+  EXPECT_TRUE(at::equal(recorded, y) && recorded.requires_grad());
+  EXPECT_FALSE(recorded_info.gap.requires_grad() || recorded_info.dual.requires_grad());
+}
+
+TEST(LibtorchProxTv2d, GradientsMatchDifferences) {
+  const Tensor x = noise({2, 4, 5});
+  for (const ProxTv2dOptions& options : solvers()) {
+    for (const Tensor& lam : {positive({}), positive({2, 1, 1})}) {
+      expect_gradient([&](const Tensor& v) { return prox_tv2d(v, lam, options); }, x);
+      expect_gradient([&](const Tensor& v) { return prox_tv2d(x, v, options); }, lam);
+    }
+    const Tensor rows = positive({4, 4});
+    const Tensor columns = positive({3, 1});
+    expect_gradient([&](const Tensor& v) { return prox_tv2d(x, {v, columns}, options); }, rows);
+    expect_gradient([&](const Tensor& v) { return prox_tv2d(x, {rows, v}, options); }, columns);
+  }
+}
+
+TEST(LibtorchProxTv2d, SecondDerivativesMatchDifferences) {
+  const Tensor x = noise({2, 3, 4});
+  const Tensor direction = noise({2, 3, 4}, 5);
+  for (const ProxTv2dOptions& options : solvers()) {
+    const auto first = [&](const Tensor& value, bool create_graph) {
+      const Tensor samples = value.requires_grad() ? value : value.clone().requires_grad_();
+      const Tensor rows = positive({2, 1, 1}).requires_grad_();
+      const Tensor columns = positive({}).requires_grad_();
+      const Tensor loss = prox_tv2d(samples, {rows, columns}, options).sin().sum();
+      const auto gradients =
+          torch::autograd::grad({loss}, {samples, rows, columns}, {}, true, create_graph);
+      return (gradients[0] * direction).sum() + gradients[1].sum() + gradients[2];
+    };
+    const Tensor variable = x.clone().requires_grad_();
+    const Tensor second = torch::autograd::grad({first(variable, true)}, {variable})[0];
+    const Tensor expected = by_differences(
+        [&](const Tensor& value) {
+          const at::AutoGradMode grad_mode(true);
+          return first(value, false).detach();
+        },
+        x);
+    EXPECT_TRUE(at::allclose(second, expected, 1e-6, 1e-7)) << second << expected;
+  }
+}
+
+TEST(LibtorchProxTv2d, KeepsDtypes) {
+  for (const auto dtype : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
+    const Tensor x = noise({3, 8, 9}).to(dtype).requires_grad_();
+    const Tensor lam = positive({3, 1, 1}).requires_grad_();
+    const Tensor y = prox_tv2d(x, lam);
+    EXPECT_EQ(y.scalar_type(), dtype);
+    y.sum().backward();
+    EXPECT_EQ(x.grad().scalar_type(), dtype);
+    EXPECT_EQ(lam.grad().scalar_type(), at::kDouble);
+    EXPECT_EQ(lam.grad().sizes(), lam.sizes());
+  }
+}
+
+TEST(LibtorchProxTv2d, RecordsNothingWhereNothingNeedsIt) {
+  const Tensor x = noise({4, 6}).requires_grad_();
+  EXPECT_TRUE(prox_tv2d(x, 0.3).requires_grad());
+  EXPECT_FALSE(prox_tv2d(x.detach(), 0.3).requires_grad());
+  const at::NoGradGuard no_grad;
+  EXPECT_FALSE(prox_tv2d(x, 0.3).requires_grad());
+}
+
+TEST(LibtorchProxTv2d, NamesTheArgumentAtFault) {
+  const Tensor x = noise({2, 3, 5});
+  const Tensor minus = at::full({2, 1, 1}, -1.0, at::kDouble);
+  const Tensor lam = positive({});
+  EXPECT_EQ(error_of([&] { prox_tv2d(Tensor(), 1.0); }), "x: must be defined");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x[0][0], 1.0); }),
+            "x: must have at least 2 dimensions, got 1");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x.to(at::kLong), 1.0); }),
+            "x: dtype must be float16, bfloat16, float32 or float64, got Long");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x, -1.0); }), "lam: must be >= 0 and not NaN, got -1");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x, minus); }),
+            "lam: must be >= 0 and not NaN, got -1 at index 0");
+  EXPECT_EQ(error_of([&] {
+              prox_tv2d(x, {lam, minus});
+            }),
+            "column_lam: must be >= 0 and not NaN, got -1 at index 0");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x, positive({4})); }),
+            "lam: must have size 1 along both dims, or be a pair, got shape [4]");
+  EXPECT_EQ(error_of([&] {
+              prox_tv2d(x, {lam, Tensor()});
+            }),
+            "lam: must be two numbers or two tensors that are defined");
+  EXPECT_EQ(error_of([&] {
+              prox_tv2d(x, 1.0, {.dims = {0, 3}});
+            }),
+            "dims: must be from -3 to 2 for this x, got 3");
+  EXPECT_EQ(error_of([&] {
+              prox_tv2d(x, 1.0, {.dims = {1, -2}});
+            }),
+            "dims: must be two different dimensions of x, got 1 and -2");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x, 1.0, {.iterations = 0}); }),
+            "iterations: must be from 1 to 2147483647, got 0");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x, 1.0, {.tol = -1}); }),
+            "tol: must be > 0 and finite, got -1");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x, 1.0, {.mode = static_cast<Mode>(7)}); }),
+            "mode: must be Mode::smooth or Mode::sharp, got Mode(7)");
+  EXPECT_EQ(error_of([&] { prox_tv2d(x, 1.0, {.method = static_cast<Method2d>(7)}); }),
+            "method: must be Method2d::dykstra or Method2d::accelerated, got Method2d(7)");
+  const Tensor start = noise({2, 3, 5}).requires_grad_();
+  EXPECT_THROW(prox_tv2d(x, 1.0, {.start = start}), c10::NotImplementedError);
+}
+
+}  // namespace
