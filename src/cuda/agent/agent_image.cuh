@@ -115,7 +115,7 @@ class AgentImage {
     }
     store_values(copies);
     if (call_.iterations_done != nullptr && lane_ == 0) {
-      call_.iterations_done[image_] = call_.iterations;
+      call_.iterations_done[image_] = copies ? 0 : call_.iterations;
     }
   }
 

@@ -73,7 +73,7 @@ class AgentImageGradient {
       grad_x.set(s, 0);
       if constexpr (kAccelerated) q_next.set(s, 0);
     }
-    const int done = call_.done == nullptr ? call_.iterations : call_.done[image_];
+    const int done = iterations_of(call_.done, call_.iterations, image_);
     double row_lam = 0;
     double column_lam = 0;
     for (int k = done - 1; k >= 0; --k) {

@@ -142,8 +142,8 @@ Status image_components_jvp(const Jvp2d& call, const Context& context) noexcept 
   };
   load_tangent();
   components.over_tiles(&kernel_add_pulls, components.passes(),
-                        place(ImageLam{0, call.tangent_row_lam}, images, Lines2d::rows),
-                        place(ImageLam{0, call.tangent_column_lam}, images, Lines2d::columns),
+                        place_lam(call.tangent_row_lam, images, Lines2d::rows),
+                        place_lam(call.tangent_column_lam, images, Lines2d::columns),
                         components.values());
   components.average();
   if (call.solved.mode == Mode::sharp) {

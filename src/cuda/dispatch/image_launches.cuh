@@ -24,11 +24,18 @@ inline PlacedImages place(const ImageArray& array, const Images& images, Lines2d
   return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
 }
 
-inline PlacedLam place(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
-  if (!lam.array.given) return {lam.number, nullptr, DType::float32, {}};
-  const PlacedImages placed = place(lam.array, images, lines);
+/// An array of lams; 0 where it is not given.
+inline PlacedLam place_lam(const ConstImageArray& array, const Images& images,
+                           Lines2d lines) noexcept {
+  if (!array.given) return {0, nullptr, DType::float32, {}};
+  const PlacedImages placed = place(array, images, lines);
   if (placed.size == 0) return {0, nullptr, DType::float32, {}};  // no edge
-  return {0, lam.array.data, lam.array.dtype, placed};
+  return {0, array.data, array.dtype, placed};
+}
+inline PlacedLam place(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
+  PlacedLam placed = place_lam(lam.array, images, lines);
+  if (!lam.array.given) placed.number = lam.number;
+  return placed;
 }
 
 /// Where an array of other size than the images is, of lams, by its own rows.

@@ -193,10 +193,12 @@ class ForwardPasses {
     const T* start = nullptr;
     if (call_.start.given) {  // for a while in y's place
       launches_.pack(call_.start, images_, memory_.y);
+      launches_.launch(&kernel_largest<T>, images_.count, memory_.y, tiles_.pixels,
+                       memory_.largest);
       start = memory_.y;
     }
-    over_tiles(&kernel_begin_images<T>, arrays_, start, memory_.progress, call_.momentum,
-               call_.solver.iterations);
+    over_tiles(&kernel_begin_images<T>, arrays_, start, memory_.largest, memory_.progress,
+               call_.momentum, call_.solver.iterations);
     if (call_.solver.tol > 0 || call_.gap != nullptr) {
       launches_.launch(&kernel_largest<T>, images_.count, arrays_.x, tiles_.pixels,
                        memory_.largest);
@@ -285,10 +287,10 @@ class ForwardPasses {
     with_device_storage(call_.x.dtype, [&](auto storage) {
       launches_.launch_over(&kernel_finish_images<decltype(storage), T>, all, finish);
     });
-    if (call_.iterations == nullptr) return;
-    launches_.launch(&kernel_tell_iterations<T>,
-                     (images_.count + kImageThreads - 1) / kImageThreads, memory_.y, tiles_.pixels,
-                     images_.count, memory_.progress, call_.iterations);
+    const TellCall<T> tell = {memory_.y,       tiles_.pixels,    images_.count, memory_.progress,
+                              memory_.has_lam, call_.iterations, call_.gap};
+    launches_.launch(&kernel_tell_images<T>, (images_.count + kImageThreads - 1) / kImageThreads,
+                     tell);
   }
 
   const Forward2d& call_;

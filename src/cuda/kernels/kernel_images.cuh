@@ -120,11 +120,14 @@ struct ImageArrays {
   T* q;  // of the iteration before
 };
 
+/// `start` may be null; an image whose own is not finite, as `start_size` tells, starts at 0.
 template <class T>
 __global__ void kernel_begin_images(ImageTiles tiles, ImageArrays<T> arrays, const T* start,
-                                    ImageProgress* progress, double* momentum, int iterations) {
+                                    const double* start_size, ImageProgress* progress,
+                                    double* momentum, int iterations) {
+  const bool has_start = start != nullptr && isfinite(start_size[tiles.image()]);
   tiles.for_each_pixel([&](std::int64_t i) {
-    const T q = start == nullptr ? T(0) : start[i];
+    const T q = has_start ? start[i] : T(0);
     arrays.row_input[i] = arrays.x[i] - q;
     arrays.q[i] = q;
   });
@@ -391,17 +394,37 @@ __global__ void kernel_finish_images(const __grid_constant__ FinishCall<T> call)
   });
 }
 
-/// Iterations of each image; an image that came out NaN had none.
+/// What became of each image. One that was copied had no iterations, nor one that came out NaN.
 template <class T>
-__global__ void kernel_tell_iterations(const T* y, std::int64_t pixels, std::int64_t count,
-                                       const ImageProgress* progress, std::int32_t* iterations) {
+struct TellCall {
+  const T* y;
+  std::int64_t pixels;
+  std::int64_t count;
+  const ImageProgress* progress;
+  const bool* has_lam;
+  std::int32_t* iterations;  // null: not wanted; so the gaps
+  double* gaps;
+};
+
+template <class T>
+__global__ void kernel_tell_images(TellCall<T> call) {
   const std::int64_t image = std::int64_t{blockIdx.x} * kImageThreads + threadIdx.x;
-  if (image >= count) return;
-  const T value = y[image * pixels];
-  iterations[image] = value == value ? progress[image].done : 0;
+  if (image >= call.count) return;
+  const bool is_copied = !call.has_lam[image];
+  const T value = call.y[image * call.pixels];
+  if (call.iterations != nullptr) {
+    call.iterations[image] = is_copied || value != value ? 0 : call.progress[image].done;
+  }
+  if (call.gaps != nullptr && is_copied) call.gaps[image] = 0;
 }
 
 // --- Derivatives of the iterations ---
+
+/// Of an image that had none, the first stands for what was done.
+[[nodiscard]] __device__ inline int iterations_of(const std::int32_t* done, int iterations,
+                                                  std::int64_t image) noexcept {
+  return done == nullptr ? iterations : max(done[image], 1);
+}
 
 template <class T>
 struct GradientArrays {
@@ -429,7 +452,7 @@ template <class T>
 __global__ void kernel_gradient_of_columns(ImageTiles tiles, GradientArrays<T> arrays,
                                            const double* all_momentum, const std::int32_t* all_done,
                                            int iterations, int k) {
-  const int done = all_done == nullptr ? iterations : all_done[tiles.image()];
+  const int done = iterations_of(all_done, iterations, tiles.image());
   const auto momentum_of = [&](int iteration) {
     if (all_momentum == nullptr || iteration >= done) return T(0);
     return static_cast<T>(all_momentum[tiles.image() * iterations + iteration]);
@@ -474,7 +497,7 @@ template <class T>
 __global__ void kernel_begin_tangents(ImageTiles tiles, ImageArrays<T> arrays,
                                       const double* momentum, const std::int32_t* all_done,
                                       int iterations, int k) {
-  const int done = all_done == nullptr ? iterations : all_done[tiles.image()];
+  const int done = iterations_of(all_done, iterations, tiles.image());
   if (k >= done) return;
   const bool has_momentum = momentum != nullptr && k > 0;
   const auto b = static_cast<T>(has_momentum ? momentum[tiles.image() * iterations + k] : 0);
