@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "cuda/kernels/kernel_images.cuh"
 #include "cuda/warp/image_block.cuh"
 #include "cuda/warp/line_search.cuh"
+#include "cuda/warp/placed_images.cuh"
 #include "cuda/warp/search.cuh"
 
 namespace tautline::detail {

@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "cuda/kernels/kernel_images.cuh"
 #include "cuda/warp/image_block.cuh"
+#include "cuda/warp/placed_images.cuh"
 
 namespace tautline::detail {
 

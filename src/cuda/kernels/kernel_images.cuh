@@ -8,8 +8,7 @@
 
 #include <cstdint>
 
-#include "cuda/warp/forward_rows.cuh"
-#include "cuda/warp/placed_rows.cuh"
+#include "cuda/warp/placed_images.cuh"
 #include "cuda/warp/storage.cuh"
 
 namespace tautline::detail {
@@ -50,21 +49,6 @@ struct ImageTiles {
   double sum = 0;
   for (const double part : sums) sum += part;
   return sum;
-}
-
-/// Where the elements of an array of images are, by rows.
-using PlacedImages = PlacedRows<const void* const>;
-
-template <class T>
-__device__ void store_as(void* data, DType dtype, std::int64_t at, T value) noexcept {
-  switch (dtype) {
-    case DType::float16: static_cast<__half*>(data)[at] = narrow<__half>(value); return;
-    case DType::bfloat16:
-      static_cast<__nv_bfloat16*>(data)[at] = narrow<__nv_bfloat16>(value);
-      return;
-    case DType::float32: static_cast<float*>(data)[at] = narrow<float>(value); return;
-    case DType::float64: static_cast<double*>(data)[at] = narrow<double>(value); return;
-  }
 }
 
 /// Elements of an array of images as they are packed.
@@ -192,20 +176,6 @@ __global__ void kernel_accelerate_rows(ImageTiles tiles, ImageArrays<T> arrays, 
   own.t[next % 2] = next_t;
   if (all_momentum != nullptr) all_momentum[tiles.image() * iterations + next] = momentum;
 }
-
-/// lams along rows or columns, as kernels see them.
-struct PlacedLam {
-  double number;
-  const void* data;  // null: the number
-  DType dtype;
-  PlacedImages lines;
-
-  [[nodiscard]] __device__ double at(std::int64_t line, std::int32_t e) const noexcept {
-    if (data == nullptr) return number;
-    const std::int64_t edge = lines.size > 1 ? e : 0;
-    return load_as<double>(data, dtype, lines.offset(line) + edge * lines.stride);
-  }
-};
 
 struct GapAndObjective {
   double gap;
@@ -419,12 +389,6 @@ __global__ void kernel_tell_images(TellCall<T> call) {
 }
 
 // --- Derivatives of the iterations ---
-
-/// Of an image that had none, the first stands for what was done.
-[[nodiscard]] __device__ inline int iterations_of(const std::int32_t* done, int iterations,
-                                                  std::int64_t image) noexcept {
-  return done == nullptr ? iterations : max(done[image], 1);
-}
 
 template <class T>
 struct GradientArrays {
