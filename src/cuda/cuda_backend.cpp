@@ -81,13 +81,13 @@ Status forward2d(const Forward2d& call, const Context& context) noexcept {
     status.argument = name;
     return status;
   }
-  if (is_empty(call.images)) return {};
+  if (is_empty(call.images)) return empty_images_forward(call, context);
   return is_for_a_block(call) ? small_images_forward(call, context)
                               : image_passes_forward(call, context);
 }
 
 Status backward2d(const Backward2d& call, const Context& context) noexcept {
-  if (is_empty(call.solved.images)) return {};
+  if (is_empty(call.solved.images)) return empty_images_backward(call, context);
   if (call.solved.derivative == Derivative2d::of_solution) {
     return image_components_backward(call, context);
   }

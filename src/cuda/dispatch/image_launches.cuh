@@ -95,6 +95,18 @@ class Launches {
     launch_over(&kernel_unpack_images<T>, elements.count, elements, place_own(array, images),
                 array.data, array.dtype, from);
   }
+  /// 0 everywhere.
+  void clear(const ImageArray& array, const Images& images) noexcept {
+    const PackedElements elements = elements_of(array, images);
+    if (!array.given || elements.count == 0) return;
+    launch_over(&kernel_clear_images, elements.count, elements, place_own(array, images),
+                array.data, array.dtype);
+  }
+  template <class Item>
+  void clear(Item* items, std::int64_t count) noexcept {
+    if (items == nullptr || count == 0) return;
+    add(cudaMemsetAsync(items, 0, static_cast<std::size_t>(count) * sizeof(Item), stream_));
+  }
   void add(const Status& status) noexcept {
     if (status_.ok()) status_ = status;
   }

@@ -319,8 +319,8 @@ class BackwardPasses {
     const SolvedImages& solved = call_.solved;
     launches_.pack(call_.grad_y, images_, arrays_.grad_y);
     over_tiles(&kernel_begin_gradients<T>, arrays_, solved.mode == Mode::sharp);
-    clear(call_.grad_row_lam, memory_.row_lam);
-    clear(call_.grad_column_lam, memory_.column_lam);
+    launches_.clear(memory_.row_lam, lam_count(call_.grad_row_lam));
+    launches_.clear(memory_.column_lam, lam_count(call_.grad_column_lam));
     const SavedPasses saved(images_);
     for (int k = solved.iterations - 1; k >= 0; --k) {
       over_tiles(&kernel_gradient_of_columns<T>, arrays_, solved.momentum, solved.done,
@@ -346,17 +346,14 @@ class BackwardPasses {
     launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
   }
 
-  void clear(const ImageArray& array, double* sums) noexcept {
-    if (!array.given) return;
-    const auto count = static_cast<std::size_t>(elements_of(array, images_).count);
-    if (count == 0) return;
-    launches_.add(cudaMemsetAsync(sums, 0, count * sizeof(double), launches_.stream()));
+  [[nodiscard]] std::int64_t lam_count(const ImageArray& gradient) const noexcept {
+    return gradient.given ? elements_of(gradient, images_).count : 0;
   }
 
   void pass(Lines2d lines, const std::uint32_t* partition, const ImageArray& grad_lam,
             double* sums) noexcept {
     ImageArray terms;
-    const std::int64_t count = grad_lam.given ? elements_of(grad_lam, images_).count : 0;
+    const std::int64_t count = lam_count(grad_lam);
     if (count > 0) {
       terms = packed_images<void>(memory_.pass_lam, kDType<T>, images_, grad_lam.height,
                                   grad_lam.width);
@@ -467,6 +464,22 @@ Status image_passes_jvp(const Jvp2d& call, const Context& context) noexcept {
   const Status status = check_memory(call.solved.images, dtype, context);
   if (!status.ok()) return status;
   return dtype == DType::float64 ? jvp_in<double>(call, context) : jvp_in<float>(call, context);
+}
+
+Status empty_images_forward(const Forward2d& call, const Context& context) noexcept {
+  Launches launches(context);
+  const std::int64_t count = call.images.count;
+  launches.clear(call.momentum, count * call.solver.iterations);
+  launches.clear(call.gap, count);
+  launches.clear(call.iterations, count);
+  return launches.status();
+}
+
+Status empty_images_backward(const Backward2d& call, const Context& context) noexcept {
+  Launches launches(context);
+  launches.clear(call.grad_row_lam, call.solved.images);
+  launches.clear(call.grad_column_lam, call.solved.images);
+  return launches.status();
 }
 
 }  // namespace tautline::detail

@@ -86,6 +86,14 @@ __global__ void kernel_unpack_images(PackedElements elements,
   });
 }
 
+__global__ inline void kernel_clear_images(PackedElements elements,
+                                           const __grid_constant__ PlacedImages to, void* data,
+                                           DType dtype) {
+  elements.for_each([&](std::int64_t /*i*/, std::int64_t row, std::int64_t column) {
+    store_as(data, dtype, to.offset(row) + column * to.stride, 0.0);
+  });
+}
+
 // --- Forward ---
 
 /// An image's progress where it may stop before others.
