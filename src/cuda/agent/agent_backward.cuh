@@ -427,8 +427,7 @@ class AgentBackward {
       if ((closes & bit_of(i)) != 0) current = mean;
       const std::int32_t k = word_first() + i;
       if (k > 0 && k < call_.n) {
-        store_as(call_.lam_data, call_.lam_dtype, lam_offset + (k - 1) * call_.lam.stride,
-                 static_cast<double>(term));
+        store_grad_lam(call_, lam_offset + (k - 1) * call_.lam.stride, static_cast<double>(term));
       }
     }
   }
@@ -453,7 +452,7 @@ class AgentBackward {
     }
     if (!place_.has_word() || place_.word_in_tile() != 0) return;
     if (!kHasGroups || call_.tiles == nullptr) {
-      store_as(call_.lam_data, call_.lam_dtype, call_.lam.offset(place_.row()), sum);
+      store_grad_lam(call_, call_.lam.offset(place_.row()), sum);
     } else {
       tile_sums()[place_.tile].grad_lam = sum;
     }

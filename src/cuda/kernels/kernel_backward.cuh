@@ -29,7 +29,7 @@ __global__ void kernel_sum_grad_lam(const __grid_constant__ BackwardRows<Storage
     for (std::int32_t t = 0; t < call.tile_count; ++t) {
       sum += call.tiles[row * call.tile_count + t].grad_lam;
     }
-    store_as(call.lam_data, call.lam_dtype, call.lam.offset(row), sum);
+    store_grad_lam(call, call.lam.offset(row), sum);
   }
 }
 

@@ -38,4 +38,18 @@ struct BackwardRows {
   TileSums* tiles;                    // null: rows are no longer than a tile
 };
 
+/// The one place that gradients of lam are written.
+template <class Storage>
+__device__ void store_grad_lam(const BackwardRows<Storage>& call, std::int64_t at,
+                               double value) noexcept {
+  switch (call.lam_dtype) {
+    case DType::float16: static_cast<__half*>(call.lam_data)[at] = narrow<__half>(value); return;
+    case DType::bfloat16:
+      static_cast<__nv_bfloat16*>(call.lam_data)[at] = narrow<__nv_bfloat16>(value);
+      return;
+    case DType::float32: static_cast<float*>(call.lam_data)[at] = narrow<float>(value); return;
+    case DType::float64: static_cast<double*>(call.lam_data)[at] = value; return;
+  }
+}
+
 }  // namespace tautline::detail

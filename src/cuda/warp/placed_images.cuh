@@ -5,8 +5,22 @@
 
 #include "cuda/warp/forward_rows.cuh"
 #include "cuda/warp/placed_rows.cuh"
+#include "cuda/warp/storage.cuh"
 
 namespace tautline::detail {
+
+/// Element `at` of an array of any type.
+template <class T>
+__device__ void store_as(void* data, DType dtype, std::int64_t at, T value) noexcept {
+  switch (dtype) {
+    case DType::float16: static_cast<__half*>(data)[at] = narrow<__half>(value); return;
+    case DType::bfloat16:
+      static_cast<__nv_bfloat16*>(data)[at] = narrow<__nv_bfloat16>(value);
+      return;
+    case DType::float32: static_cast<float*>(data)[at] = narrow<float>(value); return;
+    case DType::float64: static_cast<double*>(data)[at] = narrow<double>(value); return;
+  }
+}
 
 /// Where the elements of an array of images are, by rows.
 using PlacedImages = PlacedRows<const void* const>;

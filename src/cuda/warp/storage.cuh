@@ -4,7 +4,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <cstdint>
 #include <type_traits>
 
 #include "tautline/view.h"
@@ -35,19 +34,6 @@ template <class Storage, class T>
     return std::is_same_v<T, double> ? __double2half(value) : __float2half_rn(value);
   } else {
     return std::is_same_v<T, double> ? __double2bfloat16(value) : __float2bfloat16_rn(value);
-  }
-}
-
-/// Element `at` of an array of any type.
-template <class T>
-__device__ void store_as(void* data, DType dtype, std::int64_t at, T value) noexcept {
-  switch (dtype) {
-    case DType::float16: static_cast<__half*>(data)[at] = narrow<__half>(value); return;
-    case DType::bfloat16:
-      static_cast<__nv_bfloat16*>(data)[at] = narrow<__nv_bfloat16>(value);
-      return;
-    case DType::float32: static_cast<float*>(data)[at] = narrow<float>(value); return;
-    case DType::float64: static_cast<double*>(data)[at] = narrow<double>(value); return;
   }
 }
 
