@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "commands.h"
 #include "image_io.h"
+#include "image_report.h"
 #include "image_tv.h"
 #include "input.h"
 #include "report.h"
@@ -52,21 +55,21 @@ Json json_of(const Measured& measured) {
   return {{"rows", measured.rows}, {"cols", measured.cols}};
 }
 
-void report(const ImageOptions& options, const Measured& before, const Measured& after) {
+void report(const ImageOptions& options, const std::optional<Convergence>& convergence,
+            const Measured& before, const Measured& after) {
   if (options.report.json) {
-    write_report(
-        json_text({{"command", "compare"},
-                   {"mode", name_of(options.task.mode)},
-                   {"lam", json_number(options.task.lam)},
-                   {"direction", name_of(options.task.direction)},
-                   {"input", options.input},
-                   {"output", options.output.path},
-                   {"total_variation", {{"before", json_of(before)}, {"after", json_of(after)}}}}),
-        options.output.path);
+    Json json = {{"command", "compare"}, {"mode", name_of(options.task.mode)}};
+    add_task(json, options.task);
+    json["input"] = options.input;
+    json["output"] = options.output.path;
+    add_convergence(json, convergence);
+    json["total_variation"] = {{"before", json_of(before)}, {"after", json_of(after)}};
+    write_report(json_text(json), options.output.path);
   } else if (!options.report.quiet) {
-    write_report(fmt::format("total variation along rows:    {:.6g} -> {:.6g}\n"
+    const std::string solved = convergence ? words_of(*convergence) + "\n" : "";
+    write_report(fmt::format("{}total variation along rows:    {:.6g} -> {:.6g}\n"
                              "total variation along columns: {:.6g} -> {:.6g}\n",
-                             before.rows, after.rows, before.cols, after.cols),
+                             solved, before.rows, after.rows, before.cols, after.cols),
                  options.output.path);
   }
 }
@@ -82,13 +85,14 @@ ExitCode run_compare(const ImageOptions& options) {
   Notes notes;
   const Image before = load_image(options.input, notes);
   Image after = before;
-  apply(options.task, after, executor);
+  const std::optional<Convergence> convergence = apply(options.task, after, executor);
+  note_early_stop(options.task, convergence, notes);
   const auto bytes = encode_image(side_by_side(before, after), format, options.quality, notes);
   write_output(output, bytes, options.output.overwrite(), Content::binary);
   for (const std::string& note : notes) {
     progress.note(fmt::format("{}: {}", input_name(options.input), note));
   }
-  report(options, measure(before, executor), measure(after, executor));
+  report(options, convergence, measure(before, executor), measure(after, executor));
   return ExitCode::done;
 }
 
@@ -103,7 +107,10 @@ void add_compare(CLI::App& app, Action& chosen) {
       ->required();
   add_mode(*command, options->task.mode);
   add_image_options(*command, *options);
-  command->callback([options, &chosen] { chosen = [options] { return run_compare(*options); }; });
+  command->callback([options, command, &chosen] {
+    check_image_options(*command, *options);
+    chosen = [options] { return run_compare(*options); };
+  });
 }
 
 }  // namespace tautline::cli

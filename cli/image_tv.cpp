@@ -1,10 +1,13 @@
-// Rows and columns of interleaved pixels as strided views: no transposes, no
-// copies, and alpha is left out by the shape alone. Alpha is the data weight: a
-// pixel that nobody sees is a missing sample.
+// Rows and columns of interleaved pixels, and the pictures that they make, as strided
+// views: no transposes, no copies, and alpha is left out by the shape alone. Along lines
+// alpha is the data weight: a pixel that nobody sees is a missing sample. Whole images
+// have no data weights: there such a pixel is cut off by a lam of 0 all around it.
 #include "image_tv.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -88,25 +91,182 @@ std::vector<double> measure_lines(const Image& image, Axis axis, Measure measure
   return values;
 }
 
+void apply_along(Axis axis, const ImageTask& task, Image& image, Executor& executor) {
+  const double scaled_lam = task.lam * static_cast<double>(image.full_scale());
+  const View lines = lines_of(image, image.pixels.data(), axis);
+  const Visibility visibility = visibility_of(image, axis);
+  std::vector<double> lam(visibility.visible.size());
+  std::transform(visibility.visible.begin(), visibility.visible.end(), lam.begin(),
+                 [&](double visible) { return visible > 0 ? scaled_lam : 0.0; });
+  const Problem1d problem = {.x = lines,
+                             .lam = view(lam.data(), {lines.shape[0], 1, 1}),
+                             .weight = visibility.weight,
+                             .mode = task.mode};
+  check(prox_tv1d(problem, lines, {}, {.executor = &executor}));
+}
+
+/// The pixels that nobody sees. While this lives their colours are 0; then they are what they
+/// were. Floating point images may hold anything there, and lines are exact for their range: a
+/// colour 1e16 times the others would spoil those, cut off or not.
+class HiddenColours {
+ public:
+  explicit HiddenColours(Image& image) : image_(image) {
+    if (!image.has_alpha()) return;
+    const std::vector<float> alpha = alpha_of(image);
+    for (std::size_t i = 0; i < alpha.size(); ++i) {
+      if (alpha[i] == 0) pixels_.push_back(i);
+    }
+    colours_.reserve(pixels_.size() * static_cast<std::size_t>(image.colour_bands()));
+    for_each_value([&](float& value) { colours_.push_back(std::exchange(value, 0.0F)); });
+  }
+  HiddenColours(const HiddenColours&) = delete;
+  HiddenColours& operator=(const HiddenColours&) = delete;
+  ~HiddenColours() {
+    auto colour = colours_.begin();
+    for_each_value([&](float& value) { value = *colour++; });
+  }
+
+  [[nodiscard]] const std::vector<std::size_t>& pixels() const noexcept { return pixels_; }
+
+ private:
+  template <class Use>
+  void for_each_value(const Use& use) {
+    for (const std::size_t pixel : pixels_) {
+      for (int band = 0; band < image_.colour_bands(); ++band) {
+        use(image_.pixels[pixel * static_cast<std::size_t>(image_.bands) +
+                          static_cast<std::size_t>(band)]);
+      }
+    }
+  }
+
+  Image& image_;
+  std::vector<std::size_t> pixels_;
+  std::vector<float> colours_;
+};
+
+/// lam of each pair of neighbours, at the first of the two.
+class PairLams {
+ public:
+  /// `hidden` pixels have no lam to any neighbour.
+  PairLams(double lam, const Image& image, const std::vector<std::size_t>& hidden)
+      : lam_(lam), width_(image.width), height_(image.height) {
+    if (hidden.empty()) return;
+    const auto width = static_cast<std::size_t>(image.width);
+    const std::size_t count = width * static_cast<std::size_t>(image.height);
+    to_right_.assign(count, static_cast<float>(lam));
+    to_below_.assign(count, static_cast<float>(lam));
+    for (const std::size_t i : hidden) {
+      to_right_[i] = to_below_[i] = 0;
+      if (i >= 1) to_right_[i - 1] = 0;
+      if (i >= width) to_below_[i - width] = 0;
+    }
+  }
+
+  [[nodiscard]] Lam along_rows() const {
+    if (to_right_.empty()) return lam_;
+    return view(to_right_.data(), {1, height_, width_ - 1}, {0, width_, 1});
+  }
+  [[nodiscard]] Lam along_columns() const {
+    if (to_below_.empty()) return lam_;
+    return view(to_below_.data(), {1, height_ - 1, width_}, {0, width_, 1});
+  }
+  [[nodiscard]] double to_right(std::size_t pixel) const {
+    return to_right_.empty() ? lam_ : static_cast<double>(to_right_[pixel]);
+  }
+  [[nodiscard]] double to_below(std::size_t pixel) const {
+    return to_below_.empty() ? lam_ : static_cast<double>(to_below_[pixel]);
+  }
+
+ private:
+  double lam_;
+  std::int64_t width_;
+  std::int64_t height_;
+  std::vector<float> to_right_;  // given only where some differ
+  std::vector<float> to_below_;
+};
+
+/// What the solution makes least, of one band: of the smoothed picture that `image` holds, or that
+/// `before` was sharpened by.
+double objective(const Image& image, const std::vector<float>& before, Mode mode,
+                 const PairLams& lams, int band) {
+  const auto width = static_cast<std::size_t>(image.width);
+  const auto height = static_cast<std::size_t>(image.height);
+  const auto at = [&](std::size_t pixel) {
+    return pixel * static_cast<std::size_t>(image.bands) + static_cast<std::size_t>(band);
+  };
+  const auto change = [&](std::size_t pixel) {
+    const double difference = static_cast<double>(image.pixels[at(pixel)]) - before[at(pixel)];
+    return mode == Mode::smooth ? difference : -difference;
+  };
+  const auto smooth = [&](std::size_t pixel) { return before[at(pixel)] + change(pixel); };
+  const auto cost = [&](std::size_t from, std::size_t to, double lam) {
+    const double size = std::abs(smooth(to) - smooth(from));
+    return size > 0 ? lam * size : 0;  // whatever lam is
+  };
+  double total = 0;
+  for (std::size_t y = 0; y < height; ++y) {
+    for (std::size_t x = 0; x < width; ++x) {
+      const std::size_t i = y * width + x;
+      total += change(i) * change(i) / 2;
+      if (x + 1 < width) total += cost(i, i + 1, lams.to_right(i));
+      if (y + 1 < height) total += cost(i, i + width, lams.to_below(i));
+    }
+  }
+  return total;
+}
+
+Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& executor) {
+  const auto full_scale = static_cast<double>(image.full_scale());
+  const HiddenColours hidden(image);
+  const PairLams lams(task.lam * full_scale, image, hidden.pixels());
+  const std::vector<float> before = image.pixels;
+  const int bands = image.colour_bands();
+  const auto pictures = [&](auto* pixels) {
+    const std::int64_t row = std::int64_t{image.bands} * image.width;
+    return view(pixels, {bands, image.height, image.width}, {1, row, image.bands});
+  };
+  std::vector<double> gaps(static_cast<std::size_t>(bands));
+  std::vector<std::int32_t> iterations(gaps.size());
+  const Problem2d problem = {.x = pictures(before.data()),
+                             .row_lam = lams.along_rows(),
+                             .column_lam = lams.along_columns(),
+                             .mode = task.mode};
+  check(prox_tv2d(problem, task.solver,
+                  {.y = pictures(image.pixels.data()), .gap = gaps, .iterations = iterations},
+                  {.executor = &executor}));
+  Convergence result;
+  for (int band = 0; band < bands; ++band) {
+    const auto b = static_cast<std::size_t>(band);
+    constexpr double least = std::numeric_limits<double>::min();
+    const double gap =
+        std::isinf(gaps[b])
+            ? gaps[b]
+            : gaps[b] / std::max(objective(image, before, task.mode, lams, band), least);
+    result.iterations = std::max(result.iterations, iterations[b]);
+    result.gap = std::max(result.gap, gap);
+    // One that stopped early did so for its gap, which rounding may have raised since.
+    result.converged =
+        result.converged && (iterations[b] < task.solver.iterations || gap <= task.solver.tol);
+  }
+  // The objective grows from the solution at least as 1/2 |distance|^2.
+  const std::size_t visible =
+      before.size() / static_cast<std::size_t>(image.bands) - hidden.pixels().size();
+  if (visible > 0) {
+    const double gap = std::accumulate(gaps.begin(), gaps.end(), 0.0);
+    result.rms_bound = std::sqrt(2 * gap / (static_cast<double>(visible) * bands)) / full_scale;
+  }
+  return result;
+}
+
 }  // namespace
 
-void apply(const ImageTask& task, Image& image, Executor& executor) {
-  if (task.lam == 0) return;  // also where pixels are invisible, which would be filled in
-  const auto full_scale = static_cast<double>(image.full_scale());
-  const auto apply_along = [&](Axis axis) {
-    const View lines = lines_of(image, image.pixels.data(), axis);
-    const Visibility visibility = visibility_of(image, axis);
-    std::vector<double> lam(visibility.visible.size());
-    std::transform(visibility.visible.begin(), visibility.visible.end(), lam.begin(),
-                   [&](double visible) { return visible > 0 ? task.lam * full_scale : 0.0; });
-    const Problem1d problem = {.x = lines,
-                               .lam = view(lam.data(), {lines.shape[0], 1, 1}),
-                               .weight = visibility.weight,
-                               .mode = task.mode};
-    check(prox_tv1d(problem, lines, {}, {.executor = &executor}));
-  };
-  if (task.direction != Direction::col) apply_along(Axis::rows);
-  if (task.direction != Direction::row) apply_along(Axis::cols);
+std::optional<Convergence> apply(const ImageTask& task, Image& image, Executor& executor) {
+  const bool is_whole = task.direction == Direction::image;
+  // Nothing changes, also where pixels are invisible, which lines would fill in.
+  if (task.lam == 0) return is_whole ? std::optional(Convergence{}) : std::nullopt;
+  if (is_whole) return apply_to_whole(task, image, executor);
+  apply_along(task.direction == Direction::row ? Axis::rows : Axis::cols, task, image, executor);
+  return std::nullopt;
 }
 
 double total_variation(const Image& image, Axis axis, Executor& executor) {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "errors.h"
 #include "image_io.h"
 #include "image_jobs.h"
+#include "image_report.h"
 #include "image_tv.h"
 #include "input.h"
 #include "report.h"
@@ -35,6 +37,7 @@ struct FileResult {
   int height = 0;
   int bands = 0;
   int bits = 0;
+  std::optional<Convergence> convergence;
   double seconds = 0;
 };
 
@@ -96,7 +99,8 @@ class ImageBatch {
     result.height = image.height;
     result.bands = image.bands;
     result.bits = image.bits;
-    apply(options_.task, image, executor_);
+    result.convergence = apply(options_.task, image, executor_);
+    note_early_stop(options_.task, result.convergence, result.notes);
     const auto bytes = encode_image(image, *job.format, options_.quality, result.notes);
     if (list_.is_folder || options_.output.path.ends_with('/')) {
       make_folders(std::filesystem::path(job.output).parent_path());
@@ -124,9 +128,10 @@ class ImageBatch {
   [[nodiscard]] std::string file_line() const {
     const FileResult& result = results_.front();
     constexpr std::array<const char*, 4> colours = {"grey", "grey + alpha", "RGB", "RGB + alpha"};
-    return fmt::format("{}: {} x {}, {}, {} bits, {:.3f} s\n",
+    return fmt::format("{}: {} x {}, {}, {} bits, {}{:.3f} s\n",
                        output_name(list_.jobs.front().output), result.width, result.height,
                        colours.at(static_cast<std::size_t>(result.bands) - 1), result.bits,
+                       result.convergence ? words_of(*result.convergence) + ", " : "",
                        result.seconds);
   }
 
@@ -141,15 +146,14 @@ class ImageBatch {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       files.push_back(json_of(list_.jobs[i], results_[i]));
     }
-    return {{"command", options_.task.mode == Mode::smooth ? "smooth" : "sharpen"},
-            {"lam", json_number(options_.task.lam)},
-            {"direction", name_of(options_.task.direction)},
-            {"files", files},
-            {"summary",
-             {{"done", count(Outcome::done)},
-              {"failed", count(Outcome::failed)},
-              {"skipped", count(Outcome::skipped)},
-              {"seconds", watch_.seconds()}}}};
+    Json json = {{"command", options_.task.mode == Mode::smooth ? "smooth" : "sharpen"}};
+    add_task(json, options_.task);
+    json["files"] = files;
+    json["summary"] = {{"done", count(Outcome::done)},
+                       {"failed", count(Outcome::failed)},
+                       {"skipped", count(Outcome::skipped)},
+                       {"seconds", watch_.seconds()}};
+    return json;
   }
 
   static Json json_of(const ImageJob& job, const FileResult& result) {
@@ -163,6 +167,7 @@ class ImageBatch {
       json["bands"] = result.bands;
       json["bits"] = result.bits;
     }
+    add_convergence(json, result.convergence);
     if (!result.notes.empty()) json["notes"] = result.notes;
     if (!result.error.empty()) json["error"] = result.error;
     return json;
@@ -193,7 +198,8 @@ void add_command(CLI::App& app, Action& chosen, const char* name, Mode mode,
       ->required();
   add_image_options(*command, *options);
   command->add_flag("-r,--recursive", options->recursive, "Also the folders inside a folder");
-  command->callback([options, &chosen] {
+  command->callback([options, command, &chosen] {
+    check_image_options(*command, *options);
     chosen = [options] {
       const ImageLibrary library;
       return ImageBatch(*options).run();

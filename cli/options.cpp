@@ -14,12 +14,15 @@ namespace tautline::cli {
 namespace {
 
 constexpr int kMostThreads = 1024;
+constexpr int kMostIterations = 1'000'000;
 
 template <class Value>
 using Choice = std::pair<std::string_view, Value>;
 
 constexpr std::array<Choice<Direction>, 3> kDirections = {
-    {{"row", Direction::row}, {"col", Direction::col}, {"row+col", Direction::row_col}}};
+    {{"2d", Direction::image}, {"row", Direction::row}, {"col", Direction::col}}};
+constexpr std::array<Choice<Method2d>, 2> kMethods = {
+    {{"accelerated", Method2d::accelerated}, {"dykstra", Method2d::dykstra}}};
 constexpr std::array<Choice<Mode>, 2> kModes = {{{"smooth", Mode::smooth}, {"sharp", Mode::sharp}}};
 
 /// Adds an option whose text `parse` turns into a value, or into nothing where
@@ -81,6 +84,30 @@ std::optional<double> parse_lam(const std::string& text) {
   return lam;
 }
 
+std::optional<double> parse_tol(const std::string& text) {
+  std::optional<double> tol = parse_number(text);
+  if (tol && !(*tol >= 0 && std::isfinite(*tol))) tol.reset();
+  return tol;
+}
+
+constexpr const char* kMethod = "--method";
+constexpr const char* kIterations = "--iterations";
+constexpr const char* kTol = "--tol";
+
+/// How whole images are solved.
+void add_solver(CLI::App& command, Solver2d& solver) {
+  add_choice(command, kMethod, solver.method, kMethods,
+             "How 2d iterates: with momentum, or as the paper's Algorithm 1 without");
+  add_whole_number(command, kIterations, solver.iterations, 1, kMostIterations,
+                   "How often 2d goes over rows and columns at most")
+      ->default_str(fmt::format("{}", solver.iterations));
+  add_parsed(command, kTol, solver.tol, "NUMBER",
+             "2d stops once the objective is proven to be within this part of its optimum; 0: "
+             "after all --iterations",
+             "a number >= 0", parse_tol)
+      ->default_str(fmt::format("{}", solver.tol));
+}
+
 }  // namespace
 
 CLI::Option* add_lam(CLI::App& command, double& lam, const std::string& unit) {
@@ -123,7 +150,8 @@ void add_image_options(CLI::App& command, ImageOptions& options) {
   add_lam(command, options.task.lam, "the full range of the pixel type")
       ->default_str(fmt::format("{}", options.task.lam));
   add_choice(command, "--direction", options.task.direction, kDirections,
-             "Along each row, along each column, or along rows and then columns");
+             "The whole image, or each row or each column by itself");
+  add_solver(command, options.task.solver);
   add_output(command, options.output, image_formats(), "Format where no file name tells it");
   add_whole_number(command, "--quality", options.quality, 1, 100,
                    "Quality of JPEG and WebP; WebP with 100 is lossless")
@@ -132,12 +160,27 @@ void add_image_options(CLI::App& command, ImageOptions& options) {
   add_report(command, options.report);
 }
 
+void check_image_options(const CLI::App& command, const ImageOptions& options) {
+  if (options.task.direction == Direction::image) return;
+  for (const char* const name : {kMethod, kIterations, kTol}) {
+    const CLI::Option& option = *command.get_option(name);
+    if (option.count() == 0) continue;
+    throw CLI::ValidationError(
+        name, fmt::format("goes with --direction 2d alone, got '{}' with --direction {}",
+                          excerpt(option.results().back()), name_of(options.task.direction)));
+  }
+}
+
 std::string name_of(Direction direction) {
   return name_in(kDirections, direction);
 }
 
 std::string name_of(Mode mode) {
   return name_in(kModes, mode);
+}
+
+std::string name_of(Method2d method) {
+  return name_in(kMethods, method);
 }
 
 }  // namespace tautline::cli

@@ -59,8 +59,12 @@ void add_output(CLI::App& command, OutputOptions& output, FormatTable formats,
 /// Everything in ImageOptions but the two names and the mode.
 void add_image_options(CLI::App& command, ImageOptions& options);
 
+/// Throws CLI::ValidationError where options were given that do not go together.
+void check_image_options(const CLI::App& command, const ImageOptions& options);
+
 /// The names as they are typed, for reports.
 [[nodiscard]] std::string name_of(Direction direction);
 [[nodiscard]] std::string name_of(Mode mode);
+[[nodiscard]] std::string name_of(Method2d method);
 
 }  // namespace tautline::cli

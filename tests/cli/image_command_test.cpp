@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <ostream>
+#include <utility>
 
 #include "support/program.h"
 #include "support/temp_folder.h"
@@ -16,24 +17,41 @@
 namespace tautline::cli::test {
 namespace {
 
-/// What the library itself makes of an image: rows, then columns, unless `rows`
-/// alone are asked for. Rounded as a file stores it.
-std::vector<float> solve_directly(const TestImage& image, double lam, float largest, Mode mode,
-                                  bool rows_alone) {
+/// Values as a file of 8 bits stores them, or of 16 with another largest one.
+std::vector<float> stored(std::vector<float> values, float largest = 255) {
+  for (float& value : values) value = std::nearbyint(std::clamp(value, 0.0F, largest));
+  return values;
+}
+
+/// What the library itself makes of the rows of an image, or of its columns.
+std::vector<float> solve_lines(const TestImage& image, bool rows, double lam) {
   std::vector<float> values = image.values;
   const std::int64_t w = image.width;
   const std::int64_t h = image.height;
   const std::int64_t b = image.bands;
-  const View rows = view(values.data(), {h, b, w}, {w * b, 1, b});
-  const View cols = view(values.data(), {w, b, h}, {b, 1, w * b});
-  const double scaled = lam * static_cast<double>(largest);
-  EXPECT_TRUE(prox_tv1d({.x = rows, .lam = scaled, .mode = mode}, rows).ok());
-  if (!rows_alone) {
-    EXPECT_TRUE(prox_tv1d({.x = cols, .lam = scaled, .mode = mode}, cols).ok());
-  }
-  for (float& value : values) value = std::nearbyint(std::clamp(value, 0.0F, largest));
+  const View lines = rows ? view(values.data(), {h, b, w}, {w * b, 1, b})
+                          : view(values.data(), {w, b, h}, {b, 1, w * b});
+  EXPECT_TRUE(prox_tv1d({.x = lines, .lam = lam}, lines).ok());
   return values;
 }
+
+/// What it makes of the whole image.
+std::vector<float> solve_whole(const TestImage& image, double lam, const Solver2d& solver,
+                               Mode mode = Mode::smooth) {
+  std::vector<float> values = image.values;
+  const std::int64_t w = image.width;
+  const std::int64_t b = image.bands;
+  const View pictures = view(values.data(), {b, image.height, w}, {1, w * b, b});
+  EXPECT_TRUE(prox_tv2d({.x = pictures, .row_lam = lam, .column_lam = lam, .mode = mode}, solver,
+                        {.y = pictures})
+                  .ok());
+  return values;
+}
+
+const Solver2d kDefaultSolver = {.method = Method2d::accelerated,
+                                 .iterations = 256,
+                                 .tol = 1e-4,
+                                 .derivative = Derivative2d::of_solution};
 
 class ImageCommand : public TempFolder {
  protected:
@@ -55,16 +73,45 @@ class ImageCommand : public TempFolder {
   }
 };
 
-TEST_F(ImageCommand, smooth_is_rows_then_columns_of_the_library) {
+TEST_F(ImageCommand, smooth_is_the_librarys_solution_in_2d) {
   const TestImage image = make_image(31, 17, 3);
   const TestImage result = converted("smooth", image, "in.png", "out.png", {"--lam", "0.1"});
-  EXPECT_EQ(result.values, solve_directly(image, 0.1, 255, Mode::smooth, false));
+  EXPECT_EQ(result.values, stored(solve_whole(image, 0.1 * 255, kDefaultSolver)));
 }
 
-TEST_F(ImageCommand, sharpen_is_rows_then_columns_of_the_library) {
+TEST_F(ImageCommand, sharpen_is_the_librarys_solution_in_2d) {
   const TestImage image = make_image(31, 17, 3);
   const TestImage result = converted("sharpen", image, "in.png", "out.png", {"--lam", "0.1"});
-  EXPECT_EQ(result.values, solve_directly(image, 0.1, 255, Mode::sharp, false));
+  EXPECT_EQ(result.values, stored(solve_whole(image, 0.1 * 255, kDefaultSolver, Mode::sharp)));
+}
+
+TEST_F(ImageCommand, rows_and_columns_are_those_of_the_library) {
+  const TestImage image = make_image(31, 17, 3);
+  for (const bool rows : {true, false}) {
+    const TestImage result =
+        converted("smooth", image, "in.png", "out.png",
+                  {"--lam", "0.1", "--direction", rows ? "row" : "col", "--force"});
+    EXPECT_EQ(result.values, stored(solve_lines(image, rows, 0.1 * 255))) << rows;
+  }
+}
+
+TEST_F(ImageCommand, one_iteration_of_dykstra_is_rows_then_columns) {
+  const TestImage image = make_image(31, 17, 3);
+  const TestImage result =
+      converted("smooth", image, "in.png", "out.png",
+                {"--lam", "0.1", "--method", "dykstra", "--iterations", "1", "--tol", "0"});
+  TestImage between = image;
+  between.values = solve_lines(image, true, 0.1 * 255);
+  EXPECT_EQ(result.values, stored(solve_lines(between, false, 0.1 * 255)));
+}
+
+TEST_F(ImageCommand, tol_zero_is_as_many_iterations_as_are_asked_for) {
+  const TestImage image = make_image(31, 17, 3);
+  const TestImage result =
+      converted("smooth", image, "in.png", "out.png",
+                {"--lam", "0.1", "--method", "dykstra", "--iterations", "4", "--tol", "0"});
+  const Solver2d paper = {.method = Method2d::dykstra, .iterations = 4};
+  EXPECT_EQ(result.values, stored(solve_whole(image, 0.1 * 255, paper)));
 }
 
 TEST_F(ImageCommand, grey_16_bit_tiff_stays_16_bit_grey) {
@@ -73,7 +120,7 @@ TEST_F(ImageCommand, grey_16_bit_tiff_stays_16_bit_grey) {
       converted("smooth", image, "in.tif", "out.tif", {"--lam", "0.05", "--direction", "row"});
   EXPECT_EQ(result.bands, 1);
   EXPECT_EQ(result.depth, Depth::bits16);
-  EXPECT_EQ(result.values, solve_directly(image, 0.05, 65535, Mode::smooth, true));
+  EXPECT_EQ(result.values, stored(solve_lines(image, true, 0.05 * 65535), 65535));
 }
 
 TEST_F(ImageCommand, float_tiff_is_taken_as_it_is) {
@@ -104,15 +151,104 @@ TEST_F(ImageCommand, invisible_colour_does_not_bleed_into_visible_pixels) {
   std::vector<float> values = pixels(6, {200, 0, 0, 255});
   const std::vector<float> invisible = pixels(6, {0, 255, 0, 0});
   values.insert(values.end(), invisible.begin(), invisible.end());
-  const TestImage result =
-      converted("smooth", {12, 1, 4, Depth::bits8, values}, "in.png", "out.png", {"--lam", "1"});
+  const TestImage image{12, 1, 4, Depth::bits8, values};
   values.resize(24);
-  EXPECT_EQ(std::vector<float>(result.values.begin(), result.values.begin() + 24), values);
+  for (const char* const direction : {"2d", "row"}) {
+    const TestImage result = converted("smooth", image, "in.png", "out.png",
+                                       {"--lam", "1", "--direction", direction, "--force"});
+    EXPECT_EQ(std::vector<float>(result.values.begin(), result.values.begin() + 24), values)
+        << direction;
+  }
 }
 
-TEST_F(ImageCommand, pixels_count_by_their_alpha) {
+/// Grey with alpha, where every third pixel, or so, is invisible.
+TestImage image_with_holes(float colour_of_holes) {
+  TestImage image = make_image(24, 16, 2);
+  for (std::size_t i = 0; i < image.values.size(); i += 2) {
+    const bool is_hole = (i / 2) % 7 < 2 || (i / 2) % 5 == 0;
+    image.values[i + 1] = is_hole ? 0 : 255;
+    if (is_hole) image.values[i] = colour_of_holes;
+  }
+  return image;
+}
+
+TEST_F(ImageCommand, in_2d_invisible_pixels_neither_change_nor_count) {
+  for (const char* const command : {"smooth", "sharpen"}) {
+    const TestImage black = image_with_holes(0);
+    const TestImage white = image_with_holes(255);
+    const TestImage from_black =
+        converted(command, black, "in.png", "out.png", {"--lam", "0.3", "--force"});
+    const TestImage from_white =
+        converted(command, white, "in.png", "out.png", {"--lam", "0.3", "--force"});
+    EXPECT_NE(from_white.values, white.values) << command;
+    for (std::size_t i = 0; i < black.values.size(); i += 2) {
+      if (black.values[i + 1] == 0) {
+        EXPECT_EQ(from_black.values[i], 0) << command << i;
+        EXPECT_EQ(from_white.values[i], 255) << command << i;
+      } else {
+        EXPECT_EQ(from_black.values[i], from_white.values[i]) << command << i;
+      }
+    }
+  }
+}
+
+TEST_F(ImageCommand, in_2d_invisible_colours_may_be_of_any_size) {
+  TestImage image = make_image(9, 6, 2, Depth::floating);
+  for (std::size_t i = 0; i < 54; ++i) {
+    const bool is_hole = i % 4 == 0;
+    image.values[2 * i + 1] = is_hole ? 0 : 1;
+    if (is_hole) image.values[2 * i] = 0;
+  }
+  const TestImage from_zero = converted("smooth", image, "in.tif", "out.tif");
+  for (std::size_t i = 0; i < 54; i += 4) image.values[2 * i] = 1e30F;
+  const TestImage from_huge = converted("smooth", image, "in2.tif", "out2.tif");
+  for (std::size_t i = 0; i < 54; ++i) {
+    EXPECT_EQ(from_huge.values[2 * i], i % 4 == 0 ? 1e30F : from_zero.values[2 * i]) << i;
+  }
+}
+
+/// Some columns of an image.
+TestImage cut_out(const TestImage& image, int first, int width) {
+  TestImage part{width, image.height, image.bands, image.depth, {}};
+  for (int y = 0; y < image.height; ++y) {
+    const auto from = image.values.begin() + (y * image.width + first) * image.bands;
+    part.values.insert(part.values.end(), from, from + width * image.bands);
+  }
+  return part;
+}
+
+TEST_F(ImageCommand, in_2d_what_invisible_pixels_part_is_solved_by_itself) {
+  TestImage image = make_image(21, 12, 2, Depth::floating);
+  for (std::size_t i = 1; i < image.values.size(); i += 2) image.values[i] = 1;
+  for (std::size_t y = 0; y < 12; ++y) image.values[(y * 21 + 8) * 2 + 1] = 0;
+  const std::vector<std::string> more = {"--lam", "0.1", "--tol", "1e-6", "--force"};
+  const TestImage whole = converted("smooth", image, "in.tif", "out.tif", more);
+  for (const auto& [first, width] : {std::pair{0, 8}, std::pair{9, 12}}) {
+    const TestImage part =
+        converted("smooth", cut_out(image, first, width), "part.tif", "part_out.tif", more);
+    const TestImage same = cut_out(whole, first, width);
+    EXPECT_NE(part.values, cut_out(image, first, width).values);
+    for (std::size_t i = 0; i < part.values.size(); ++i) {
+      EXPECT_NEAR(part.values[i], same.values[i], 1e-4F) << first << ", " << i;
+    }
+  }
+}
+
+TEST_F(ImageCommand, in_2d_visible_pixels_count_alike) {
+  const TestImage faint = make_image(30, 9, 2);
+  TestImage opaque = faint;
+  for (std::size_t i = 1; i < opaque.values.size(); i += 2) opaque.values[i] = 255;
+  const TestImage from_faint = converted("smooth", faint, "in.png", "out.png");
+  const TestImage from_opaque = converted("smooth", opaque, "in2.png", "out2.png");
+  for (std::size_t i = 0; i < faint.values.size(); i += 2) {
+    EXPECT_EQ(from_faint.values[i], from_opaque.values[i]);
+  }
+}
+
+TEST_F(ImageCommand, along_lines_pixels_count_by_their_alpha) {
   const TestImage image = make_image(30, 1, 2);
-  const TestImage result = converted("smooth", image, "in.png", "out.png", {"--lam", "0.1"});
+  const TestImage result =
+      converted("smooth", image, "in.png", "out.png", {"--lam", "0.1", "--direction", "row"});
   std::vector<float> grey(30);
   std::vector<float> weight(30);
   for (std::size_t i = 0; i < 30; ++i) {
@@ -127,32 +263,58 @@ TEST_F(ImageCommand, pixels_count_by_their_alpha) {
   }
 }
 
-TEST_F(ImageCommand, lines_that_are_transparent_all_along_keep_their_colours) {
+TEST_F(ImageCommand, what_is_transparent_all_along_keeps_its_colours) {
   TestImage image = make_image(12, 5, 4);
   for (std::size_t i = 3; i < image.values.size(); i += 4) image.values[i] = 0;
   for (const char* const command : {"smooth", "sharpen"}) {
-    EXPECT_EQ(converted(command, image, "in.png", "out.png", {"--lam", "1", "--force"}).values,
-              image.values);
+    for (const char* const direction : {"2d", "row", "col"}) {
+      const TestImage result = converted(command, image, "in.png", "out.png",
+                                         {"--lam", "1", "--direction", direction, "--force"});
+      EXPECT_EQ(result.values, image.values) << command << direction;
+    }
   }
 }
 
 TEST_F(ImageCommand, alpha_that_is_the_same_everywhere_changes_nothing) {
   const TestImage image = make_image(30, 5, 1);
-  const TestImage opaque = converted("smooth", image, "in.png", "out.png");
   TestImage with_alpha{30, 5, 2, Depth::bits8, {}};
   for (const float value : image.values) {
     with_alpha.values.insert(with_alpha.values.end(), {value, 128});
   }
-  const TestImage result = converted("smooth", with_alpha, "in2.png", "out2.png");
-  for (std::size_t i = 0; i < opaque.values.size(); ++i) {
-    EXPECT_EQ(result.values[2 * i], opaque.values[i]);
+  for (const char* const direction : {"2d", "row", "col"}) {
+    const std::vector<std::string> more = {"--direction", direction, "--force"};
+    const TestImage opaque = converted("smooth", image, "in.png", "out.png", more);
+    const TestImage result = converted("smooth", with_alpha, "in2.png", "out2.png", more);
+    for (std::size_t i = 0; i < opaque.values.size(); ++i) {
+      EXPECT_EQ(result.values[2 * i], opaque.values[i]) << direction;
+    }
   }
 }
 
 TEST_F(ImageCommand, floating_alpha_of_any_value_is_taken) {
   const TestImage image{5, 1, 2, Depth::floating, {0, 1, 1, -1, 0.5, 1e-40F, 1, 1e30F, 0, 0.5}};
+  const TestImage lines =
+      converted("smooth", image, "in.tif", "out.tif", {"--lam", "inf", "--direction", "row"});
+  EXPECT_NEAR(lines.values[0], 0.4F, 1e-6F);  // weights 1, 0, 0, 1, 0.5
+  const TestImage whole =
+      converted("smooth", image, "in.tif", "out.tif", {"--lam", "inf", "--force"});
+  const std::vector<float> expected = {0, 1, 1, -1, 0.5, 1e-40F, 0.5, 1e30F, 0.5, 0.5};
+  EXPECT_EQ(whole.values, expected);
+}
+
+TEST_F(ImageCommand, in_2d_lam_inf_gives_the_mean_of_what_hangs_together) {
+  TestImage image = make_image(6, 5, 2, Depth::floating);
+  float sum = 0;
+  for (std::size_t i = 0; i < 30; ++i) {
+    const bool is_hole = i == 14 || i == 15 || i == 21;  // all the rest hangs together
+    image.values[2 * i + 1] = is_hole ? 0 : 1;
+    if (!is_hole) sum += image.values[2 * i];
+  }
   const TestImage result = converted("smooth", image, "in.tif", "out.tif", {"--lam", "inf"});
-  EXPECT_NEAR(result.values[0], 0.4F, 1e-6F);  // weights 1, 0, 0, 1, 0.5
+  for (std::size_t i = 0; i < 30; ++i) {
+    const bool is_hole = image.values[2 * i + 1] == 0;
+    EXPECT_NEAR(result.values[2 * i], is_hole ? image.values[2 * i] : sum / 27, 1e-6F) << i;
+  }
 }
 
 TEST_F(ImageCommand, lam_zero_keeps_invisible_colour) {
@@ -459,6 +621,7 @@ TEST_F(ImageCommand, json_tells_about_the_file) {
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json["command"], "smooth");
   EXPECT_EQ(json["lam"], "inf");
+  EXPECT_EQ(json["direction"], "2d");
   const auto& file = json["files"][0];
   EXPECT_EQ(file["input"], path("in.png"));
   EXPECT_EQ(file["output"], path("out.png"));
@@ -468,6 +631,98 @@ TEST_F(ImageCommand, json_tells_about_the_file) {
   EXPECT_EQ(file["bands"], 3);
   EXPECT_EQ(file["bits"], 8);
   EXPECT_EQ(json["summary"]["done"], 1);
+}
+
+TEST_F(ImageCommand, json_tells_how_near_2d_came_to_the_solution) {
+  write_image(make_image(40, 30, 3), path("in.png"));
+  const auto json = nlohmann::json::parse(run("smooth", "in.png", "out.png", {"--json"}).out);
+  EXPECT_EQ(json["solver"],
+            nlohmann::json({{"method", "accelerated"}, {"iterations", 256}, {"tol", 1e-4}}));
+  const auto& convergence = json["files"][0]["convergence"];
+  EXPECT_EQ(convergence["converged"], true);
+  EXPECT_GE(convergence["iterations"], 4);
+  EXPECT_LT(convergence["iterations"], 256);
+  EXPECT_GT(convergence["gap"], 0);
+  EXPECT_LE(convergence["gap"], 1e-4);
+  EXPECT_GT(convergence["rms_bound"], 0);
+}
+
+TEST_F(ImageCommand, lines_are_exact_and_have_nothing_to_tell_of_that) {
+  write_image(make_image(40, 30, 3), path("in.png"));
+  const ProgramResult result = run("smooth", "in.png", "out.png", {"--json", "--direction", "col"});
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_FALSE(json.contains("solver"));
+  EXPECT_FALSE(json["files"][0].contains("convergence"));
+}
+
+TEST_F(ImageCommand, the_solution_is_within_the_bound_that_is_told) {
+  write_image(make_image(48, 40, 1, Depth::floating), path("in.tif"));
+  const auto solve = [&](const char* tol, const char* iterations) {
+    const ProgramResult result =
+        run("smooth", "in.tif", "out.tif",
+            {"--json", "--force", "--tol", tol, "--iterations", iterations});
+    const auto json = nlohmann::json::parse(result.out);
+    return std::pair{read_image(path("out.tif")).values,
+                     json["files"][0]["convergence"]["rms_bound"].get<double>()};
+  };
+  const auto [rough, bound] = solve("0", "2");
+  const auto [exact, rest] = solve("1e-6", "5000");
+  double sum = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    sum += std::pow(static_cast<double>(rough[i]) - exact[i], 2);
+  }
+  const double distance = std::sqrt(sum / static_cast<double>(exact.size()));
+  EXPECT_GT(distance, 10 * rest);  // or there is nothing to see
+  EXPECT_LE(distance, bound + rest);
+  EXPECT_LE(bound, 100 * distance);  // and it tells something
+}
+
+TEST_F(ImageCommand, a_tolerance_that_is_not_reached_is_said) {
+  write_image(make_image(40, 30, 3), path("in.png"));
+  const ProgramResult result =
+      run("smooth", "in.png", "out.png", {"--json", "--lam", "0.2", "--iterations", "2"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "stopped after 2 iterations to a gap of ")) << result.err;
+  EXPECT_TRUE(contains(result.err, "above --tol 0.0001; allow more --iterations")) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["files"][0]["convergence"]["converged"], false);
+  EXPECT_EQ(json["files"][0]["convergence"]["iterations"], 2);
+}
+
+TEST_F(ImageCommand, without_a_tolerance_there_is_none_to_miss) {
+  write_image(make_image(40, 30, 3), path("in.png"));
+  const ProgramResult result =
+      run("smooth", "in.png", "out.png", {"--lam", "0.2", "--iterations", "2", "--tol", "0"});
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(contains(result.out, ", 2 iterations to a gap of ")) << result.out;
+}
+
+TEST_F(ImageCommand, a_gap_without_end_is_told_in_json) {
+  write_image(image_with_holes(0), path("in.png"));
+  const ProgramResult result = run("smooth", "in.png", "out.png",
+                                   {"--json", "--lam", "inf", "--iterations", "1", "--tol", "0"});
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["files"][0]["convergence"]["gap"], "inf");
+  EXPECT_EQ(json["files"][0]["convergence"]["rms_bound"], "inf");
+}
+
+TEST_F(ImageCommand, lam_zero_takes_no_iteration) {
+  write_image(make_image(8, 6, 3), path("in.png"));
+  const ProgramResult result = run("smooth", "in.png", "out.png", {"--json", "--lam", "0"});
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(
+      json["files"][0]["convergence"],
+      nlohmann::json({{"iterations", 0}, {"gap", 0.0}, {"rms_bound", 0.0}, {"converged", true}}));
+}
+
+TEST_F(ImageCommand, options_that_do_not_go_together_leave_nothing_behind) {
+  write_image(make_image(8, 6, 3), path("in.png"));
+  for (const char* const command : {"smooth", "sharpen", "compare"}) {
+    const ProgramResult result =
+        run(command, "in.png", "out.png", {"--direction", "row", "--tol", "1e-3"});
+    EXPECT_EQ(result.exit_code, 2) << command;
+    EXPECT_EQ(entry_count(), 1) << command;
+  }
 }
 
 TEST_F(ImageCommand, json_tells_the_error_of_a_file) {
@@ -498,6 +753,7 @@ TEST_F(ImageCommand, compare_shows_before_and_after_with_a_white_gap) {
   ASSERT_EQ(run("smooth", "in.png", "after.png", {"--lam", "0.2"}).exit_code, 0);
   const ProgramResult result = run("compare", "in.png", "out.png", {"--lam", "0.2"});
   EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.out, " iterations to a gap of ")) << result.out;
   EXPECT_TRUE(contains(result.out, "total variation along rows:")) << result.out;
   const TestImage both = read_image(path("out.png"));
   const TestImage after = read_image(path("after.png"));
@@ -514,6 +770,7 @@ TEST_F(ImageCommand, compare_tells_less_variation_after_smoothing) {
   write_image(make_image(10, 6, 1), path("in.png"));
   const auto json =
       nlohmann::json::parse(run("compare", "in.png", "out.png", {"--json", "--lam", "0.2"}).out);
+  EXPECT_EQ(json["convergence"]["converged"], true);
   const auto& variation = json["total_variation"];
   EXPECT_LT(variation["after"]["rows"], variation["before"]["rows"]);
   EXPECT_LT(variation["after"]["cols"], variation["before"]["cols"]);

@@ -1,6 +1,7 @@
 // info on the build, on images and on signals, end to end.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "errors.h"
@@ -68,6 +69,16 @@ TEST_F(Info, lam_max_of_an_image_makes_it_constant) {
           .exit_code,
       0);
   EXPECT_EQ(info("b.png")["mean_difference_rows"], 0);
+}
+
+TEST_F(Info, the_larger_lam_max_of_an_image_makes_all_of_it_constant) {
+  write_image(make_image(20, 9, 3), path("a.png"));
+  const auto before = info("a.png");
+  const std::string lam = std::to_string(
+      std::max(before["lam_max_rows"].get<double>(), before["lam_max_cols"].get<double>()) + 1e-6);
+  ASSERT_EQ(run_program({"smooth", path("a.png"), path("b.png"), "--lam", lam}).exit_code, 0);
+  EXPECT_EQ(info("b.png")["mean_difference_rows"], 0);
+  EXPECT_EQ(info("b.png")["mean_difference_cols"], 0);
 }
 
 TEST_F(Info, tells_about_a_signal) {
