@@ -90,6 +90,16 @@ inline Status check_lam(const RowLam& lam, const Rows& rows) noexcept {
                       [](auto value) { return is_allowed_lam(value); });
 }
 
+/// Of images, by their names.
+inline Status check_lams(const ImageLam& row_lam, const ImageLam& column_lam) noexcept {
+  Status status = check_lam(row_lam.of_lines, row_lam.lines);
+  status.argument = status.ok() ? "" : "row_lam";
+  if (!status.ok()) return status;
+  status = check_lam(column_lam.of_lines, column_lam.lines);
+  status.argument = status.ok() ? "" : "column_lam";
+  return status;
+}
+
 inline Status check_weight(const ConstRowArray& weight, const Rows& batch) noexcept {
   if (!weight.given) return {};
   const Status values = check_values(weight, batch, "weight", "must be >= 0 and finite",

@@ -1,0 +1,209 @@
+// The iterations of 2D calls on the CPU: passes of exact 1D solves over an image's rows and
+// columns.
+//
+//   Qb = Q + b (Q - Qold);  Z = rows(X - Qb);  A = Qb + Z;  Y = columns(A);  Qnew = A - Y
+//
+// A is X - P, and P = X - A and Q are what rows and columns hold of X - Y. So written, rows of A
+// that are constant stay so, bit for bit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "cpu/cpu_backend.h"
+#include "cpu/image_io.h"
+#include "cpu/image_lines.h"
+#include "cpu/image_quality.h"
+#include "cpu/image_tasks.h"
+#include "cpu/sum_in_lanes.h"
+#include "cpu/targets.h"
+
+namespace tautline::detail {
+
+/// How many iterations go by between looks at the gap.
+inline constexpr int kIterationsBetweenLooks = 4;
+
+/// Memory of one image's iterations, in the arithmetic of its type, row by row.
+template <class T>
+struct IterationArrays {
+  IterationArrays(Scratch& scratch, const Images& images) noexcept
+      : pixels(std::int64_t{images.height} * images.width),
+        x(scratch.take<T>(pixels)),
+        input(scratch.take<T>(pixels)),
+        y(scratch.take<T>(pixels)),
+        q(scratch.take<T>(pixels)),
+        q_ahead(scratch.take<T>(pixels)),
+        parts((pixels + kPixelsAPart - 1) / kPixelsAPart),
+        part_sums(scratch.take<double>(parts)),
+        quality(scratch, images) {}
+
+  std::int64_t pixels;
+  T* x;
+  T* input;  // of the rows, X - Qb; then of the columns, A
+  T* y;
+  T* q;        // of the iteration before
+  T* q_ahead;  // Qb
+  std::int64_t parts;
+  double* part_sums;
+  ImageQuality<T> quality;
+};
+
+/// One image after the other: load it, start, then iterate and, before each further time, go on.
+template <class T>
+class ImageIterations {
+ public:
+  ImageIterations(const Images& images, const ImageLam& row_lam, const ImageLam& column_lam,
+                  const IterationArrays<T>& arrays, const Context& context) noexcept
+      : images_(images),
+        row_lam_(row_lam),
+        column_lam_(column_lam),
+        a_(arrays),
+        context_(context),
+        rows_(row_lines(images)),
+        columns_(column_lines(images)) {}
+
+  /// Once iterations are over, q and q_ahead are free for other use.
+  [[nodiscard]] const IterationArrays<T>& arrays() const noexcept { return a_; }
+  /// What x lacks of the image's samples.
+  [[nodiscard]] T offset() const noexcept { return offset_; }
+  [[nodiscard]] const Lines& rows() const noexcept { return rows_; }
+  [[nodiscard]] const Lines& columns() const noexcept { return columns_; }
+
+  /// Whether all samples are finite. Those far from 0, for how far they are apart, are taken from
+  /// the first on: that loses nothing, and then nothing is lost between the passes.
+  bool load(const ConstImageArray& x, std::int64_t image) noexcept {
+    image_ = image;
+    load_image(x.image(images_, image), images_.height, images_.width, a_.x);
+    const Extent<T> extent = extent_of(a_.x);
+    if (!extent.finite) return false;
+    const bool is_far = (extent.low > 0 && extent.high / 2 <= extent.low) ||
+                        (extent.high < 0 && extent.low / 2 >= extent.high);
+    offset_ = is_far ? a_.x[0] : T(0);
+    if (is_far) {
+      for (std::int64_t i = 0; i < a_.pixels; ++i) a_.x[i] -= offset_;
+    }
+    const T low = std::abs(extent.low - offset_);
+    largest_ = static_cast<double>(std::max(low, std::abs(extent.high - offset_)));
+    return true;
+  }
+
+  /// From 0, or from where the caller says, unless that is not finite.
+  void start(const ConstImageArray& from) noexcept {
+    bool starts_at_0 = !from.given;
+    if (from.given) {
+      load_image(from.image(images_, image_), images_.height, images_.width, a_.q);
+      starts_at_0 = !extent_of(a_.q).finite;
+    }
+    if (starts_at_0) std::fill_n(a_.q, a_.pixels, T(0));
+    for (std::int64_t i = 0; i < a_.pixels; ++i) {
+      a_.q_ahead[i] = a_.q[i];
+      a_.input[i] = a_.x[i] - a_.q[i];
+    }
+    t_ = 1;
+  }
+
+  /// The two passes; a null partition is not wanted.
+  void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition) noexcept {
+    pass(rows_, {row_lam_.number, row_lam_lines(row_lam_.array, images_, image_)}, a_.input,
+         a_.input, row_partition);
+    for_each_pixel([&](std::int64_t i) { a_.input[i] += a_.q_ahead[i]; });
+    pass(columns_, {column_lam_.number, column_lam_lines(column_lam_.array, images_, image_)},
+         a_.input, a_.y, column_partition);
+  }
+
+  /// To the rows' next input, with the momentum of the accelerated method, which is returned.
+  double go_on(Method2d method) noexcept {
+    if (method == Method2d::dykstra) {
+      for_each_pixel([&](std::int64_t i) {
+        a_.q_ahead[i] = a_.input[i] - a_.y[i];
+        a_.input[i] = a_.x[i] - a_.q_ahead[i];
+      });
+      return 0;
+    }
+    // Q takes the place of Y, which the columns make anew.
+    const double scale = this->scale();
+    for_each_part(a_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
+      a_.part_sums[first / kPixelsAPart] = sum_in_lanes(last - first, [&](std::int64_t k) {
+        const std::int64_t i = first + k;
+        a_.y[i] = a_.input[i] - a_.y[i];
+        return (static_cast<double>(a_.q_ahead[i] - a_.y[i]) * scale) *
+               (static_cast<double>(a_.y[i] - a_.q[i]) * scale);
+      });
+    });
+    std::swap(a_.q, a_.y);
+    const T* q = a_.q;
+    const T* before = a_.y;
+    const double leads_away = std::accumulate(a_.part_sums, a_.part_sums + a_.parts, 0.0);
+    if (leads_away > 0) t_ = 1;
+    const double next = (1 + std::sqrt(1 + 4 * t_ * t_)) / 2;
+    const auto momentum = static_cast<T>((t_ - 1) / next);
+    t_ = next;
+    for_each_pixel([&](std::int64_t i) {
+      a_.q_ahead[i] = q[i] + momentum * (q[i] - before[i]);
+      a_.input[i] = a_.x[i] - a_.q_ahead[i];
+    });
+    return static_cast<double>(momentum);
+  }
+
+  /// Of any values, less the offset, by what rows and columns hold after an iteration; times the
+  /// square of scale().
+  [[nodiscard]] Quality quality_of(const T* y) const noexcept {
+    return a_.quality.of(y, {a_.x, a_.input, a_.y, largest_, scale()},
+                         EdgeLams(row_lam_, images_, image_),
+                         EdgeLams(column_lam_, images_, image_));
+  }
+  /// Of differences, such that their squares are numbers whatever the image is like.
+  [[nodiscard]] double scale() const noexcept {
+    if (sizeof(T) == sizeof(float) || largest_ == 0) return 1;
+    return std::ldexp(1.0, -std::clamp(std::ilogb(largest_), -1000, 1000));
+  }
+
+  [[nodiscard]] Extent<T> extent_of(const T* values) const noexcept {
+    Extent<T> all = {values[0], values[0], true};
+    for (std::int32_t r = 0; r < images_.height; ++r) {
+      Extent<T> row;
+      chosen_cpu_target().kernels<T>().measure_rows(values + std::int64_t{r} * images_.width, 0, 1,
+                                                    images_.width, &row);
+      all = {std::min(all.low, row.low), std::max(all.high, row.high), all.finite && row.finite};
+    }
+    return all;
+  }
+
+ private:
+  /// It cannot fail: lams have been looked at, and the memory is there.
+  void pass(const Lines& lines, const RowLam& lam, const T* in, T* out,
+            std::uint32_t* partition) const noexcept {
+    Forward1d call;
+    call.rows = rows_of(lines);
+    call.lam = lam;
+    call.x = lines_array<const void>(in, kDType<T>, lines);
+    call.y = lines_array<void>(out, kDType<T>, lines);
+    call.partition = partition;
+    static_cast<void>(forward1d(call, context_));
+  }
+
+  template <class Use>
+  void for_each_pixel(const Use& use) const noexcept {
+    for_each_part(a_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) use(i);
+    });
+  }
+
+  const Images& images_;
+  const ImageLam& row_lam_;
+  const ImageLam& column_lam_;
+  IterationArrays<T> a_;
+  const Context context_;  // of the passes
+  const Lines rows_;
+  const Lines columns_;
+  // Of the image:
+  std::int64_t image_ = 0;
+  T offset_ = 0;
+  double largest_ = 0;  // |x|, without the offset
+  double t_ = 1;        // what the momentum comes from
+};
+
+}  // namespace tautline::detail
