@@ -215,6 +215,16 @@ struct Forward2d {
   std::int32_t* iterations = nullptr;
 };
 
+struct Gap2d {
+  Images images;
+  ConstImageArray x;
+  ImageLam row_lam;
+  ImageLam column_lam;
+  ConstImageArray y;
+  ConstImageArray dual;
+  double* gap = nullptr;
+};
+
 /// What backward and jvp know of the solution.
 struct SolvedImages {
   Images images;
@@ -262,6 +272,7 @@ struct Backend {
   Status (*forward2d)(const Forward2d&, const Context&) noexcept;
   Status (*backward2d)(const Backward2d&, const Context&) noexcept;
   Status (*jvp2d)(const Jvp2d&, const Context&) noexcept;
+  Status (*gap2d)(const Gap2d&, const Context&) noexcept;
 };
 
 extern const Backend kCpuBackend;

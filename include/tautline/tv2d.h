@@ -84,9 +84,9 @@ struct Results2d {
                                                       int height_dim = -2,
                                                       int width_dim = -1) noexcept;
 
-/// Scratch bytes for prox_tv2d on such a problem and for the derivatives of its result, in this
-/// context. Only shapes and dtypes count: derivatives may give grad_y for x, and for lams the
-/// gradients of these.
+/// Scratch bytes for prox_tv2d and gap2d on such a problem and for the derivatives of its result,
+/// in this context. Only shapes and dtypes count: derivatives may give grad_y for x, and for lams
+/// the gradients of these.
 TAUTLINE_API Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
                                         std::size_t& bytes) noexcept;
 
@@ -109,6 +109,42 @@ TAUTLINE_API Status prox_tv2d_workspace(const Problem2d& problem, const Context&
 /// \endcode
 TAUTLINE_API Status prox_tv2d(const Problem2d& problem, const Solver2d& solver,
                               const Results2d& results, const Context& context = {}) noexcept;
+
+/// An image of x's shape for each of x's, whoever computed it.
+struct Candidate2d {
+  ConstView y;
+  /// What a call of prox_tv2d on the problem left in Results2d::dual, or anything else: the better
+  /// it is, the smaller the gap. It is taken for 0 in an image where it is not finite.
+  ConstView dual = {};
+};
+
+/// For each image what the objective at y is above the optimum, at most: the duality gap
+///   sum over edges (lam |rise of Y| - u rise of Y) + 1/2 |X - Y - P - Q|^2
+/// by dual variables u of the edges, |u| <= lam, that X's rows and columns hold: P and Q.
+///
+/// With `dual` these are what one iteration makes of it: for a result of prox_tv2d the gap is then
+/// no more than the one that came with it. Without, they are those of the accelerated method, from
+/// 0 on, until the gap is within a hundredth of what y really is above the optimum, or for 128
+/// iterations: of a y that is nearer to the optimum than these come, the gap says how near they do.
+///
+/// It is worked out in float64, whatever the dtypes; all its terms are >= 0, so that it lacks
+/// nothing but their rounding, at most 1e-14 of the objective at y. NaN where x or y is not finite,
+/// also if lams are 0; infinite where float64 cannot hold it. `problem.mode` must be smooth. `gap`
+/// has one element an image.
+///
+/// \code
+/// std::vector<float> x = {0, 0, 9, 9,  0, 1, 9, 9,  0, 0, 9, 8};
+/// std::vector<float> guess = {1, 1, 8, 8,  1, 1, 8, 8,  1, 1, 8, 8};
+/// std::vector<double> gap(1);
+/// const tautline::Problem2d problem = {
+///     .x = tautline::view(x.data(), {3, 4}), .row_lam = 1.0, .column_lam = 1.0};
+/// const tautline::Status status =
+///     tautline::gap2d(problem, {.y = tautline::view(guess.data(), {3, 4})}, gap);
+/// assert(status.ok());
+/// assert(gap[0] > 0.66 && gap[0] < 0.67);  // 2/3: values of 2/3 and 25/3 are better
+/// \endcode
+TAUTLINE_API Status gap2d(const Problem2d& problem, const Candidate2d& candidate,
+                          std::span<double> gap, const Context& context = {}) noexcept;
 
 /// What a forward call leaves for its derivatives: they need neither x nor y. An image that
 /// stopped early has fewer iterations than others.

@@ -276,6 +276,25 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   return dispatch(checks, &Backend::forward2d, call, context);
 }
 
+Status gap2d(const Problem2d& problem, const Candidate2d& candidate, std::span<double> gap,
+             const Context& context) noexcept {
+  ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
+  detail::Gap2d call;
+  call.images = arguments.images();
+  call.x = arguments.shaped("x", problem.x);
+  call.row_lam = arguments.row_lam(problem.row_lam);
+  call.column_lam = arguments.column_lam(problem.column_lam);
+  call.y = arguments.shaped("y", candidate.y);
+  if (candidate.dual.given()) call.dual = arguments.shaped("dual", candidate.dual);
+  call.gap = arguments.required("gap", gap, call.images.count, "must have one element an image");
+  arguments.checks().require(problem.mode == Mode::smooth, "mode", "must be Mode::smooth",
+                             static_cast<double>(problem.mode));
+  arguments.require_apart(
+      "gap", gap,
+      {problem.x, problem.row_lam.array, problem.column_lam.array, candidate.y, candidate.dual});
+  return dispatch(arguments.checks(), &Backend::gap2d, call, context);
+}
+
 Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
                           const Gradients2d& gradients, const Context& context) noexcept {
   ImageArguments arguments("grad_y", grad_y, solved.height_dim, solved.width_dim);

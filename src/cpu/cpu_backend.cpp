@@ -16,9 +16,10 @@ std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context)
 
 std::size_t workspace2d(const Images& images, DType /*dtype*/, bool /*by_edge*/,
                         const Context& context) noexcept {
-  return std::max(
-      {forward2d_workspace(images, context), iterations_backward2d_workspace(images, context),
-       iterations_jvp2d_workspace(images, context), solution2d_workspace(images, context)});
+  return std::max({forward2d_workspace(images, context),
+                   iterations_backward2d_workspace(images, context),
+                   iterations_jvp2d_workspace(images, context),
+                   solution2d_workspace(images, context), gap2d_workspace(images, context)});
 }
 
 namespace {
@@ -84,6 +85,7 @@ const Backend kCpuBackend = {
     .forward2d = on_chosen_target<forward2d>,
     .backward2d = on_chosen_target<backward2d>,
     .jvp2d = on_chosen_target<jvp2d>,
+    .gap2d = on_chosen_target<gap2d>,
 };
 
 }  // namespace tautline::detail

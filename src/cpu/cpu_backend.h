@@ -20,6 +20,8 @@ std::size_t workspace2d(const Images& images, DType dtype, bool by_edge,
                         const Context& context) noexcept;
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept;
 Status forward2d(const Forward2d& call, const Context& context) noexcept;
+std::size_t gap2d_workspace(const Images& images, const Context& context) noexcept;
+Status gap2d(const Gap2d& call, const Context& context) noexcept;
 /// Of the iterations, and of the exact solution.
 std::size_t iterations_backward2d_workspace(const Images& images, const Context& context) noexcept;
 Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept;

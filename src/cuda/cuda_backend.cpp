@@ -101,6 +101,13 @@ Status jvp2d(const Jvp2d& call, const Context& context) noexcept {
                                                              : image_passes_jvp(call, context);
 }
 
+/// Before anything is launched: no kernel has the gap of an image that is not the iterations' own.
+Status gap2d(const Gap2d& /*call*/, const Context& /*context*/) noexcept {
+  return {.code = StatusCode::invalid_argument,
+          .argument = "x",
+          .expected = "must be on the CPU: gap2d is not there on CUDA yet"};
+}
+
 }  // namespace
 
 const Backend kCudaBackend = {
@@ -118,6 +125,7 @@ const Backend kCudaBackend = {
     .forward2d = forward2d,
     .backward2d = backward2d,
     .jvp2d = jvp2d,
+    .gap2d = gap2d,
 };
 
 }  // namespace tautline::detail

@@ -113,6 +113,7 @@ constexpr Backend kHostRows = {
     .forward2d = nullptr,
     .backward2d = nullptr,
     .jvp2d = nullptr,
+    .gap2d = nullptr,
 };
 
 }  // namespace

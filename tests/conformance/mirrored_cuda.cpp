@@ -199,6 +199,14 @@ void for_each_array(Forward2d& call, Use use) {
   use(call.dual);
 }
 template <class Use>
+void for_each_array(Gap2d& call, Use use) {
+  use(call.x);
+  use(call.row_lam.array);
+  use(call.column_lam.array);
+  use(call.y);
+  use(call.dual);
+}
+template <class Use>
 void for_each_array(Backward2d& call, Use use) {
   use(call.grad_y);
   use(call.grad_x);
@@ -224,6 +232,10 @@ void for_each_list(Forward2d& call, Use use) {
   use(call.gap, images);
   use(call.iterations, images);
 }
+template <class Use>
+void for_each_list(Gap2d& call, Use use) {
+  use(call.gap, call.images.count);
+}
 template <class Call, class Use>
 void for_each_list(Call& call, Use use) {
   SolvedImages& solved = call.solved;
@@ -238,6 +250,9 @@ void for_each_list(Call& call, Use use) {
 bool is_by_edge(const Forward2d& call) {
   return call.row_lam.array.width > 1 || call.column_lam.array.height > 1;
 }
+bool is_by_edge(const Gap2d& call) {
+  return call.row_lam.array.width > 1 || call.column_lam.array.height > 1;
+}
 bool is_by_edge(const Backward2d& call) {
   return call.grad_row_lam.width > 1 || call.grad_column_lam.height > 1;
 }
@@ -245,6 +260,9 @@ bool is_by_edge(const Jvp2d& call) {
   return call.tangent_row_lam.width > 1 || call.tangent_column_lam.height > 1;
 }
 DType dtype_of(const Forward2d& call) {
+  return call.x.dtype;
+}
+DType dtype_of(const Gap2d& call) {
   return call.x.dtype;
 }
 DType dtype_of(const Backward2d& call) {
@@ -359,6 +377,9 @@ Status mirrored(const Call& call, const Context& context) noexcept {
 const Images& images_of(const Forward2d& call) {
   return call.images;
 }
+const Images& images_of(const Gap2d& call) {
+  return call.images;
+}
 template <class Call>
 const Images& images_of(const Call& call) {
   return call.solved.images;
@@ -410,6 +431,7 @@ constexpr Backend kMirroredCuda = {
     .forward2d = mirrored_images<&Backend::forward2d, Forward2d>,
     .backward2d = mirrored_images<&Backend::backward2d, Backward2d>,
     .jvp2d = mirrored_images<&Backend::jvp2d, Jvp2d>,
+    .gap2d = mirrored_images<&Backend::gap2d, Gap2d>,
 };
 
 }  // namespace

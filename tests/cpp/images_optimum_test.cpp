@@ -2,12 +2,7 @@
 // result is above it, and polished results are it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include "reference/tv2d_reference.h"
-#include "support/images.h"
+#include "support/integer_images.h"
 #include "support/solve.h"
 #include "tautline/error.h"
 
@@ -15,70 +10,6 @@ namespace tautline::testing {
 namespace {
 
 using reference::IntegerProblem2d;
-
-struct IntegerImage {
-  IntegerProblem2d problem;
-  std::vector<double> optimum;
-  double largest;
-};
-
-/// Noise, few values, spots on a slope; lams of all edges, or one for all.
-IntegerImage random_image(Random& random, std::int64_t longest, std::int64_t offset = 0) {
-  const auto integer = [&](std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-  };
-  IntegerImage image;
-  IntegerProblem2d& p = image.problem;
-  p.height = integer(1, longest);
-  p.width = integer(1, longest);
-  const auto kind = integer(0, 2);
-  const std::int64_t size = kind == 1 ? 3 : 255;
-  const std::int64_t lam = integer(1, size);
-  const bool one_lam = integer(0, 1) == 0;
-  for (std::int64_t i = 0; i < p.height * p.width; ++i) {
-    p.x.push_back(offset + (kind < 2
-                                ? integer(0, size)
-                                : 3 * (i / p.width) + 2 * (i % p.width) + integer(0, 8) / 8 * 40));
-  }
-  const auto make_lams = [&](std::int64_t count) {
-    std::vector<std::int64_t> lams;
-    for (std::int64_t i = 0; i < count; ++i) lams.push_back(one_lam ? lam : integer(0, lam));
-    return lams;
-  };
-  p.row_lam = make_lams(p.height * (p.width - 1));
-  p.column_lam = make_lams((p.height - 1) * p.width);
-  image.optimum = reference::prox_tv2d(p).y;
-  image.largest = static_cast<double>(*std::max_element(p.x.begin(), p.x.end()));
-  return image;
-}
-
-std::vector<double> as_doubles(const std::vector<std::int64_t>& values) {
-  return {values.begin(), values.end()};
-}
-
-/// In long double: an excess is the difference of two of these.
-long double objective(const IntegerProblem2d& p, const std::vector<double>& y) {
-  long double sum = 0;
-  const auto at = [&](std::int64_t r, std::int64_t c) {
-    return static_cast<long double>(y[static_cast<std::size_t>(r * p.width + c)]);
-  };
-  for (std::int64_t r = 0; r < p.height; ++r) {
-    for (std::int64_t c = 0; c < p.width; ++c) {
-      const auto i = static_cast<std::size_t>(r * p.width + c);
-      const long double change = at(r, c) - static_cast<long double>(p.x[i]);
-      sum += change * change / 2;
-      if (c + 1 < p.width) {
-        sum +=
-            static_cast<long double>(p.row_lam[static_cast<std::size_t>(r * (p.width - 1) + c)]) *
-            std::abs(at(r, c + 1) - at(r, c));
-      }
-      if (r + 1 < p.height) {
-        sum += static_cast<long double>(p.column_lam[i]) * std::abs(at(r + 1, c) - at(r, c));
-      }
-    }
-  }
-  return sum;
-}
 
 struct Result {
   std::vector<double> y;

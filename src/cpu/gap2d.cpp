@@ -1,0 +1,99 @@
+// The gap of any image on the CPU: iterations whose dual variables bound the optimum from below.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cpu/cpu_backend.h"
+#include "cpu/image_iterations.h"
+#include "cpu/value_checks.h"
+
+namespace tautline::detail {
+namespace {
+
+/// Where the caller has no dual variables. As many as prox_tv2d does at most with a tolerance, in
+/// Python.
+constexpr int kMostIterations = 128;
+
+/// More iterations can lower the gap by no more than the gap that their own result has: they stop
+/// where that is at most this part of it, or nothing but the objective's rounding.
+constexpr double kLittleToGain = 0.01;
+constexpr double kRounding = 1e-14;
+
+/// In float64, whatever the dtypes: a proof shall not be coarser than what it is of.
+class ImageGap {
+ public:
+  ImageGap(const Gap2d& call, Scratch& scratch, const Context& context) noexcept
+      : call_(call),
+        iterations_(call.images, call.row_lam, call.column_lam,
+                    IterationArrays<double>(scratch, call.images), context),
+        y_(scratch.take<double>(iterations_.arrays().pixels)) {}
+
+  static std::size_t bytes(const Images& images) noexcept {
+    Gap2d call;
+    call.images = images;
+    Scratch scratch(nullptr);
+    const ImageGap counted(call, scratch, {});
+    return scratch.used();
+  }
+
+  void operator()(std::int64_t image) noexcept { call_.gap[image] = gap_of(image); }
+
+ private:
+  double gap_of(std::int64_t image) noexcept {
+    if (!iterations_.load(call_.x, image) || !load(image)) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    iterations_.start(call_.dual);
+    const int most = call_.dual.given ? 1 : kMostIterations;
+    double gap = std::numeric_limits<double>::infinity();
+    for (int done = 1;; ++done) {
+      iterations_.iterate(nullptr, nullptr);
+      const bool is_last = done == most;
+      if (is_last || done % kIterationsBetweenLooks == 0) {
+        gap = std::fmin(gap, iterations_.quality_of(y_).gap);  // one that overflows is no number
+        if (is_last || is_little_to_gain(gap)) break;
+      }
+      iterations_.go_on(Method2d::accelerated);
+    }
+    return gap / iterations_.scale() / iterations_.scale();
+  }
+
+  [[nodiscard]] bool is_little_to_gain(double gap) const noexcept {
+    const Quality own = iterations_.quality_of(iterations_.arrays().y);
+    return own.gap <= std::max(kLittleToGain * gap, kRounding * own.objective);
+  }
+
+  /// Whether all of y is finite.
+  bool load(std::int64_t image) noexcept {
+    const Images& images = call_.images;
+    load_image(call_.y.image(images, image), images.height, images.width, y_);
+    if (!iterations_.extent_of(y_).finite) return false;
+    const double offset = iterations_.offset();
+    for (std::int64_t i = 0; i < iterations_.arrays().pixels; ++i) y_[i] -= offset;
+    return true;
+  }
+
+  const Gap2d& call_;
+  ImageIterations<double> iterations_;
+  double* y_;  // less x's offset
+};
+
+}  // namespace
+
+std::size_t gap2d_workspace(const Images& images, const Context& context) noexcept {
+  return ImageTasks(images, ImageGap::bytes(images), context).bytes();
+}
+
+Status gap2d(const Gap2d& call, const Context& context) noexcept {
+  const Images& images = call.images;
+  if (const Status status = check_lams(call.row_lam, call.column_lam); !status.ok()) return status;
+  if (images.count == 0 || images.height == 0 || images.width == 0) {
+    std::fill_n(call.gap, images.count, 0.0);  // images without pixels are solved
+    return {};
+  }
+  return ImageTasks(images, ImageGap::bytes(images), context)
+      .run(
+          [&](Scratch& scratch, const Context& passes) { return ImageGap(call, scratch, passes); });
+}
+
+}  // namespace tautline::detail
