@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tautline.functional import Info as Info
     from tautline.functional import Segments as Segments
     from tautline.functional import certificate1d as certificate1d
+    from tautline.functional import gap2d as gap2d
     from tautline.functional import lam_max as lam_max
     from tautline.functional import prox_tv1d as prox_tv1d
     from tautline.functional import prox_tv2d as prox_tv2d
@@ -34,6 +35,7 @@ _HOME_OF = {
     "Segments": "functional",
     "TVLayer": "layers",
     "certificate1d": "functional",
+    "gap2d": "functional",
     "lam_max": "functional",
     "prox_tv1d": "functional",
     "prox_tv2d": "functional",

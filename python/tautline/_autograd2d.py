@@ -18,6 +18,7 @@ from tautline._doors import (
     are_transforms_active,
     below_autograd,
     by_function,
+    register_reading,
     takes_eager_door,
     takes_functions_door,
 )
@@ -312,3 +313,5 @@ torch.library.register_autograd(
     _extension.backward2d, _backward_of_backward, setup_context=_save_backward
 )
 torch.library.register_autograd(_extension.jvp2d, _backward_of_jvp, setup_context=_save_jvp)
+for _op in (_extension.find_gap2d, _extension.find_gap2d_number):
+    register_reading(_op)

@@ -61,4 +61,6 @@ solve2d = torch.ops.tautline.prox_tv2d.default
 solve2d_number = torch.ops.tautline.prox_tv2d.number
 backward2d = torch.ops.tautline.prox_tv2d_backward.default
 jvp2d = torch.ops.tautline.prox_tv2d_jvp.default
+find_gap2d = torch.ops.tautline.gap2d.default
+find_gap2d_number = torch.ops.tautline.gap2d.number
 has_cuda = torch.ops.tautline.has_cuda.default

@@ -210,6 +210,19 @@ def _jvp2d(
     return partitions.new_empty(shape, dtype=dtype)
 
 
+def _find_gap2d(
+    x: Tensor,
+    y: Tensor,
+    row_lam: Tensor | float,
+    column_lam: Tensor | float,
+    dual: Tensor | None,
+    height_dim: int,
+    width_dim: int,
+) -> Tensor:
+    require_image_dims("x", x.ndim, height_dim, width_dim)
+    return x.new_empty(without_dims(x.shape, height_dim, width_dim), dtype=torch.float64)
+
+
 for _op, _fake in (
     (_extension.solve, _solve),
     (_extension.solve_number, _solve),
@@ -223,5 +236,7 @@ for _op, _fake in (
     (_extension.solve2d_number, _solve2d),
     (_extension.backward2d, _backward2d),
     (_extension.jvp2d, _jvp2d),
+    (_extension.find_gap2d, _find_gap2d),
+    (_extension.find_gap2d_number, _find_gap2d),
 ):
     torch.library.register_fake(_op)(_fake)

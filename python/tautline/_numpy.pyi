@@ -74,6 +74,16 @@ def prox_tv2d(
     gap: npt.NDArray[np.float64] | None,
     dual: _Array | None,
 ) -> None: ...
+def gap2d(
+    x: _Array,
+    y: _Array,
+    row_lam: float | _Array,
+    column_lam: float | _Array,
+    dual: _Array | None,
+    height_dim: int,
+    width_dim: int,
+    gap: npt.NDArray[np.float64],
+) -> None: ...
 def prox_tv2d_backward(
     partitions: npt.NDArray[np.uint32],
     momentum: npt.NDArray[np.float64],

@@ -287,6 +287,26 @@ def _jvp2d(
     ]
 
 
+def _find_gap2d(
+    x: Any, y: Any, row_lam: Any, column_lam: Any, dual: Any, height_dim: int, width_dim: int
+) -> list[_Placements]:
+    dims = (height_dim, width_dim)
+    return [
+        (
+            [_partition(at, *dims)],
+            [
+                _rows(at),
+                _rows(at),
+                _broadcast(row_lam, at, x.ndim),
+                _broadcast(column_lam, at, x.ndim),
+                _optional_rows(dual, at),
+                *[None] * 2,
+            ],
+        )
+        for at in _batch_dims(x.ndim, *dims)
+    ]
+
+
 _RULES: tuple[tuple[list[Any], Callable[..., list[_Placements]]], ...] = (
     ([_extension.solve, _extension.solve_number], _solve),
     ([_extension.backward], _backward),
@@ -297,6 +317,7 @@ _RULES: tuple[tuple[list[Any], Callable[..., list[_Placements]]], ...] = (
     ([_extension.solve2d, _extension.solve2d_number], _solve2d),
     ([_extension.backward2d], _backward2d),
     ([_extension.jvp2d], _jvp2d),
+    ([_extension.find_gap2d, _extension.find_gap2d_number], _find_gap2d),
 )
 for _ops, _rule in _RULES:
     register_sharding(_ops)(_rule)

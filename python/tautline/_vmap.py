@@ -340,6 +340,32 @@ def _jvp2d_rule(
     return tangent_y, 0
 
 
+def _gap2d_rule(op: Any) -> Any:
+    def rule(
+        info: Any,
+        at: tuple[Any, ...],
+        x: Tensor,
+        y: Tensor,
+        row_lam: Any,
+        column_lam: Any,
+        dual: Tensor | None,
+        height_dim: int,
+        width_dim: int,
+    ) -> Any:
+        batch = _Images(info, "x", x.ndim - (at[0] is not None), height_dim, width_dim)
+        gap = op(
+            batch.front(x, at[0]),
+            batch.front(y, at[1]),
+            batch.broadcast(row_lam, at[2]),
+            batch.broadcast(column_lam, at[3]),
+            batch.rows(dual, at[4]),
+            *batch.dims,
+        )
+        return gap, 0
+
+    return rule
+
+
 for _op, _rule in (
     (_extension.solve, _solve_rule(_extension.solve)),
     (_extension.solve_number, _solve_rule(_extension.solve_number)),
@@ -353,5 +379,7 @@ for _op, _rule in (
     (_extension.solve2d_number, _solve2d_rule(_extension.solve2d_number)),
     (_extension.backward2d, _backward2d_rule),
     (_extension.jvp2d, _jvp2d_rule),
+    (_extension.find_gap2d, _gap2d_rule(_extension.find_gap2d)),
+    (_extension.find_gap2d_number, _gap2d_rule(_extension.find_gap2d_number)),
 ):
     torch.library.register_vmap(_op, _rule)

@@ -47,6 +47,19 @@ void solve(const Input& x, const NumberOrInput& row_lam, const NumberOrInput& co
   call_core([&] { return prox_tv2d(problem, solver, results, {.executor = &executor}); });
 }
 
+void find_gap(const Input& x, const Input& y, const NumberOrInput& row_lam,
+              const NumberOrInput& column_lam, const std::optional<Input>& dual, int height_dim,
+              int width_dim, const List<double>& gap) {
+  const Problem2d problem = {.x = view_of(x),
+                             .row_lam = lam_of(row_lam),
+                             .column_lam = lam_of(column_lam),
+                             .height_dim = height_dim,
+                             .width_dim = width_dim};
+  const Candidate2d candidate = {.y = view_of(y), .dual = view_of(dual)};
+  ThreadExecutor executor;
+  call_core([&] { return gap2d(problem, candidate, span_of(gap), {.executor = &executor}); });
+}
+
 void pull_back(const ConstPartition& partitions, const List<const double>& momentum,
                const List<const std::int32_t>& done, int height_dim, int width_dim, bool sharpen,
                int iterations, bool of_solution, const Input& grad_y, const Output& grad_x,
@@ -78,6 +91,8 @@ void add_tv2d(nb::module_& module) {
              nb::arg("accelerated"), nb::arg("iterations"), nb::arg("tol"), nb::arg("of_solution"),
              nb::arg("threads"), array("y"), array("partitions").none(), array("momentum").none(),
              array("done"), array("gap").none(), array("dual").none());
+  module.def("gap2d", &find_gap, array("x"), array("y"), array("row_lam"), array("column_lam"),
+             array("dual").none(), nb::arg("height_dim"), nb::arg("width_dim"), array("gap"));
   module.def("prox_tv2d_backward", &pull_back, array("partitions"), array("momentum"),
              array("done"), nb::arg("height_dim"), nb::arg("width_dim"), nb::arg("sharpen"),
              nb::arg("iterations"), nb::arg("of_solution"), array("grad_y"), array("grad_x"),

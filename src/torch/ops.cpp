@@ -53,6 +53,12 @@ STABLE_TORCH_LIBRARY(tautline, library) {
       "Tensor? tangent_row_lam, Tensor? tangent_column_lam, int height_dim, int width_dim, "
       "bool sharpen, int iterations, bool of_solution, SymInt height, SymInt width, "
       "ScalarType dtype) -> Tensor");
+  library.def(
+      "gap2d(Tensor x, Tensor y, Tensor row_lam, Tensor column_lam, Tensor? dual, int height_dim, "
+      "int width_dim) -> Tensor");
+  library.def(
+      "gap2d.number(Tensor x, Tensor y, float row_lam, float column_lam, Tensor? dual, "
+      "int height_dim, int width_dim) -> Tensor");
   library.def("has_cuda() -> bool");
 }
 
@@ -76,6 +82,8 @@ void implement(torch::stable::detail::StableLibrary& library) {
   library.impl("prox_tv2d.number", TORCH_BOX(&solve2d_number));
   library.impl("prox_tv2d_backward", TORCH_BOX(&backward2d));
   library.impl("prox_tv2d_jvp", TORCH_BOX(&jvp2d));
+  library.impl("gap2d", TORCH_BOX(&find_gap2d));
+  library.impl("gap2d.number", TORCH_BOX(&find_gap2d_number));
 }
 
 }  // namespace

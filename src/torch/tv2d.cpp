@@ -116,6 +116,22 @@ Solved2d solved_of(const Tensor& partitions, const Tensor& momentum, const Tenso
           .mode = mode_of(sharpen)};
 }
 
+Tensor find_gap(const Tensor& x, const Tensor& y, const Lam& row_lam, const Lam& column_lam,
+                const std::optional<Tensor>& dual, const ImageDims& dims) {
+  require_device_of("x", x, "y", y);
+  require_device_of("x", x, "dual", dual);
+  const Problem2d problem = {.x = view_of("x", x),
+                             .row_lam = row_lam,
+                             .column_lam = column_lam,
+                             .height_dim = dims.height,
+                             .width_dim = dims.width};
+  const CallContext context(x, problem);
+  Tensor gap = make_tensor(batch_of_images(x, dims), ScalarType::Double, x);
+  raise_unless_ok(gap2d(problem, {.y = view_of("y", y), .dual = view_of("dual", dual)},
+                        output_span_of<double>(gap), context.get()));
+  return gap;
+}
+
 }  // namespace
 
 Solution2d solve2d(const Tensor& x, const Tensor& row_lam, const Tensor& column_lam,
@@ -204,6 +220,20 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
   raise_unless_ok(
       prox_tv2d_jvp(solved, tangents, output_view_of("tangent_y", tangent_y), context.get()));
   return tangent_y;
+}
+
+Tensor find_gap2d(const Tensor& x, const Tensor& y, const Tensor& row_lam, const Tensor& column_lam,
+                  const std::optional<Tensor>& dual, std::int64_t height_dim,
+                  std::int64_t width_dim) {
+  return find_gap(x, y, lam_of("row_lam", x, row_lam), lam_of("column_lam", x, column_lam), dual,
+                  require_image_dims("x", x.dim(), height_dim, width_dim));
+}
+
+Tensor find_gap2d_number(const Tensor& x, const Tensor& y, double row_lam, double column_lam,
+                         const std::optional<Tensor>& dual, std::int64_t height_dim,
+                         std::int64_t width_dim) {
+  return find_gap(x, y, row_lam, column_lam, dual,
+                  require_image_dims("x", x.dim(), height_dim, width_dim));
 }
 
 }  // namespace tautline::torch_ops

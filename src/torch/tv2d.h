@@ -51,4 +51,12 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
              std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool of_solution,
              std::int64_t height, std::int64_t width, ScalarType dtype);
 
+/// What y is above the optimum, at most: float64, of the shape of x's batch.
+Tensor find_gap2d(const Tensor& x, const Tensor& y, const Tensor& row_lam, const Tensor& column_lam,
+                  const std::optional<Tensor>& dual, std::int64_t height_dim,
+                  std::int64_t width_dim);
+Tensor find_gap2d_number(const Tensor& x, const Tensor& y, double row_lam, double column_lam,
+                         const std::optional<Tensor>& dual, std::int64_t height_dim,
+                         std::int64_t width_dim);
+
 }  // namespace tautline::torch_ops

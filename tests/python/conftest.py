@@ -25,3 +25,9 @@ def signal(rng):
 def batch(rng):
     """A batch of shape (3, 4, 50)."""
     return rng.normal(0, 1, (3, 4, 50))
+
+
+@pytest.fixture
+def images(rng):
+    """A batch of images, of shape (3, 12, 17)."""
+    return rng.normal(0, 1, (3, 12, 17))

@@ -134,6 +134,11 @@ def check_dtensor_of_images():
         assert torch.equal(y.full_tensor(), expected)
         for one, other in zip(info, expected_info, strict=True):
             assert torch.equal(one.full_tensor(), other)
+        with CommDebugMode() as communication:
+            gap = tautline.gap2d(placed[0], y, placed[1], dual=info.dual)
+        assert communication.get_total_counts() == 0, communication.get_comm_counts()
+        again = tautline.gap2d(plain[0], expected, plain[1], dual=expected_info.dual)
+        assert torch.equal(gap.full_tensor(), again)
         expected = derivatives(*plain, **options)
         for one, other in zip(derivatives(*placed, **options), expected, strict=True):
             assert other.abs().max() > 0

@@ -12,12 +12,6 @@ METHODS = ["dykstra", "accelerated"]
 MODES = ["smooth", "sharp"]
 
 
-@pytest.fixture
-def images(rng):
-    """A batch of shape (3, 12, 17)."""
-    return rng.normal(0, 1, (3, 12, 17))
-
-
 def by_passes(x, row_lam, column_lam, iterations):
     """The paper's Algorithm 1, by exact 1D solves."""
     q = np.zeros_like(x)

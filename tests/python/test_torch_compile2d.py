@@ -111,6 +111,8 @@ def calls_along(dims, x):
     wanted = (True, True, True)
     yield lambda: _extension.backward2d(x, *saved, *dims, False, 3, False, x.dtype, *lams, *wanted)
     yield lambda: _extension.jvp2d(*saved, x, None, None, *dims, False, 3, False, 3, 4, x.dtype)
+    yield lambda: _extension.find_gap2d(x, x, one, one, None, *dims)
+    yield lambda: _extension.find_gap2d_number(x, x, 0.3, 0.3, None, *dims)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,7 @@ def test_ops_refuse_dims_that_are_none_with_and_without_data(make, dims, message
 
 def test_ops_refuse_dims_that_are_none_under_vmap(make):
     x = make(2, 3, 4)
-    for i in range(4):
+    for i in range(6):
         for dims in ((-1, 0), (0, 2)):
             message = error_of(
                 lambda i=i, dims=dims: torch.vmap(lambda x: [*calls_along(dims, x)][i]())(x)

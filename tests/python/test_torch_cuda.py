@@ -268,6 +268,12 @@ def test_no_op_takes_a_host_tensor_for_one_of_the_device():
         _extension.weighted_backward(x, partition, x, x, torch.ones(50), 1, False, *wanted, False)
 
 
+def test_the_gap_of_any_image_is_not_there_yet():
+    x = noise(4, 50)
+    with pytest.raises(ValueError, match="x: must be on the CPU: gap2d is not there on CUDA yet"):
+        tautline.gap2d(x, x, 0.3)
+
+
 def test_arguments_on_another_device_raise():
     with pytest.raises(ValueError, match="lam: must be on x's device cuda:0, got cpu"):
         tautline.prox_tv1d(noise(4, 50), torch.ones(4, 1))

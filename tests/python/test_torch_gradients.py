@@ -404,9 +404,8 @@ def loss_of(reading):
     return lambda x: reading(x).sum()
 
 
-@pytest.mark.parametrize("name", READINGS)
-def test_readings_have_no_gradient_and_say_so(make, name):
-    x, reading = make(3, 8), READINGS[name]
+def assert_no_gradient(name, reading, x):
+    """Ask for the derivatives of a reading of x in every way: each says that there are none."""
     tangent = torch.ones_like(x)
 
     def backward():
@@ -425,8 +424,13 @@ def test_readings_have_no_gradient_and_say_so(make, name):
         lambda: func.hessian(loss_of(reading))(x),
         lambda: torch.vmap(func.grad(loss_of(reading)))(x[None]),
     ):
-        with pytest.raises(NotImplementedError, match=f"^{name.split()[0]}: has no gradient"):
+        with pytest.raises(NotImplementedError, match=f"^{name}: has no gradient"):
             ask()
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_readings_have_no_gradient_and_say_so(make, name):
+    assert_no_gradient(name.split()[0], READINGS[name], make(3, 8))
 
 
 @pytest.mark.parametrize("name", READINGS)
