@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <tuple>
 
@@ -93,6 +94,16 @@ std::string in_users_words(std::string message, bool is_pair) {
   return message.starts_with(solver) ? message.substr(solver.size()) : message;
 }
 
+template <class Function>
+auto call_in_users_words(const ImageLams& lam, const Function& function) {
+  try {
+    return libtorch::call(function);
+  } catch (const c10::ValueError& error) {
+    const std::string message = error.what_without_backtrace();
+    TORCH_CHECK_VALUE(false, in_users_words(message, lam.is_pair()));
+  }
+}
+
 /// y, partitions, momentum, done, gap, dual.
 variable_list call_solve(const Tensor& x, const ImageLams& lam, const Tensor& start,
                          const Call& call, bool keep_partitions, bool report) {
@@ -113,12 +124,7 @@ variable_list call_solve(const Tensor& x, const ImageLams& lam, const Tensor& st
     return std::apply([](const auto&... tensors) { return variable_list{from_stable(tensors)...}; },
                       results);
   };
-  try {
-    return libtorch::call(solve);
-  } catch (const c10::ValueError& error) {
-    const std::string message = error.what_without_backtrace();
-    TORCH_CHECK_VALUE(false, in_users_words(message, lam.is_pair()));
-  }
+  return call_in_users_words(lam, solve);
 }
 
 class Solve : public torch::autograd::Function<Solve> {
@@ -151,8 +157,15 @@ class Solve : public torch::autograd::Function<Solve> {
   }
 };
 
-void require_one_an_image(const Tensor& x, const Tensor& lam, const Call& call) {
-  for (const std::int64_t dim : {call.height_dim, call.width_dim}) {
+/// A tensor of a dtype that the core knows, without a tangent; or none.
+void require_images(const char* function, const char* name, const Tensor& tensor) {
+  libtorch::require_floating(name, tensor);
+  libtorch::refuse_tangent(function, name, tensor);
+}
+
+void require_one_an_image(const Tensor& x, const Tensor& lam,
+                          const std::array<std::int64_t, 2>& dims) {
+  for (const std::int64_t dim : dims) {
     const std::int64_t own = dim - (x.dim() - lam.dim());
     TORCH_CHECK_VALUE(own < 0 || own >= lam.dim() || lam.size(own) == 1,
                       "lam: must have size 1 along both dims, or be a pair, got shape ",
@@ -160,30 +173,47 @@ void require_one_an_image(const Tensor& x, const Tensor& lam, const Call& call) 
   }
 }
 
+/// An image's height and width among x's dimensions, counted from the front.
+std::array<std::int64_t, 2> read_dims(const Tensor& x, const std::array<std::int64_t, 2>& dims) {
+  const std::int64_t count = x.dim();
+  TORCH_CHECK_VALUE(count >= 2, "x: must have at least 2 dimensions, got ", count);
+  for (const std::int64_t dim : dims) {
+    TORCH_CHECK_VALUE(dim >= -count && dim < count, "dims: must be from ", -count, " to ",
+                      count - 1, " for this x, got ", dim);
+  }
+  const auto from_front = [&](std::int64_t dim) { return dim < 0 ? dim + count : dim; };
+  const std::array<std::int64_t, 2> read = {from_front(dims[0]), from_front(dims[1])};
+  TORCH_CHECK_VALUE(read[0] != read[1], "dims: must be two different dimensions of x, got ",
+                    dims[0], " and ", dims[1]);
+  return read;
+}
+
+/// The lams of a call by their names: what they must be whatever the call is.
+void require_lams(const char* function, const Tensor& x, const ImageLams& lam,
+                  const std::array<std::int64_t, 2>& dims) {
+  const auto& [row_lam, column_lam] = lam.tensors();
+  TORCH_CHECK_VALUE(row_lam.defined() == column_lam.defined(),
+                    "lam: must be two numbers or two tensors that are defined");
+  require_images(function, lam.is_pair() ? "row_lam" : "lam", row_lam);
+  require_images(function, lam.is_pair() ? "column_lam" : "lam", column_lam);
+  if (row_lam.defined() && !lam.is_pair()) require_one_an_image(x, row_lam, dims);
+}
+
 Call read(const Tensor& x, const ProxTv2dOptions& options) {
   libtorch::require_known(options.mode);
   libtorch::require_known(options.method);
   if (options.derivative) libtorch::require_known(*options.derivative);
-  const std::int64_t dims = x.dim();
-  TORCH_CHECK_VALUE(dims >= 2, "x: must have at least 2 dimensions, got ", dims);
-  for (const std::int64_t dim : options.dims) {
-    TORCH_CHECK_VALUE(dim >= -dims && dim < dims, "dims: must be from ", -dims, " to ", dims - 1,
-                      " for this x, got ", dim);
-  }
-  const auto from_front = [&](std::int64_t dim) { return dim < 0 ? dim + dims : dim; };
+  const std::array<std::int64_t, 2> dims = read_dims(x, options.dims);
   const bool accelerated = options.method == Method2d::accelerated;
   const Call call = {
-      .height_dim = from_front(options.dims[0]),
-      .width_dim = from_front(options.dims[1]),
+      .height_dim = dims[0],
+      .width_dim = dims[1],
       .sharpen = options.mode == Mode::sharp,
       .accelerated = accelerated,
       .iterations = options.iterations.value_or(options.tol ? 128 : (accelerated ? 16 : 4)),
       .tol = options.tol.value_or(0),
       .of_solution = options.derivative ? *options.derivative == Derivative2d::of_solution
                                         : options.tol.has_value()};
-  TORCH_CHECK_VALUE(call.height_dim != call.width_dim,
-                    "dims: must be two different dimensions of x, got ", options.dims[0], " and ",
-                    options.dims[1]);
   libtorch::require_solver(options.iterations, options.tol);
   return call;
 }
@@ -192,19 +222,11 @@ Call read(const Tensor& x, const ProxTv2dOptions& options) {
 variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options,
                     bool report) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
-  const auto& [row_lam, column_lam] = lam.tensors();
-  TORCH_CHECK_VALUE(row_lam.defined() == column_lam.defined(),
-                    "lam: must be two numbers or two tensors that are defined");
-  const char* const row_name = lam.is_pair() ? "row_lam" : "lam";
-  const char* const column_name = lam.is_pair() ? "column_lam" : "lam";
-  for (const auto& [name, tensor] :
-       {std::pair("x", x), std::pair(row_name, row_lam), std::pair(column_name, column_lam),
-        std::pair("start", options.start)}) {
-    libtorch::require_floating(name, tensor);
-    libtorch::refuse_tangent("prox_tv2d", name, tensor);
-  }
+  require_images("prox_tv2d", "x", x);
+  require_images("prox_tv2d", "start", options.start);
   const Call call = read(x, options);
-  if (row_lam.defined() && !lam.is_pair()) require_one_an_image(x, row_lam, call);
+  require_lams("prox_tv2d", x, lam, {call.height_dim, call.width_dim});
+  const auto& [row_lam, column_lam] = lam.tensors();
   const bool records = at::GradMode::is_enabled() &&
                        (needs_gradient(x) || needs_gradient(row_lam) || needs_gradient(column_lam));
   TORCH_CHECK_NOT_IMPLEMENTED(!at::GradMode::is_enabled() || !needs_gradient(options.start),
@@ -216,6 +238,33 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
   return Solve::apply(x, if_defined(row_lam), if_defined(column_lam), lam, options, call, report);
 }
 
+/// Says that there is no gradient where one is asked for.
+class Gap : public torch::autograd::Function<Gap> {
+ public:
+  static Tensor forward(AutogradContext* /*context*/, const Tensor& x, const Tensor& y,
+                        const std::optional<Tensor>& /*row_lam*/,
+                        const std::optional<Tensor>& /*column_lam*/,
+                        const std::optional<Tensor>& dual, const ImageLams& lam,
+                        const std::array<std::int64_t, 2>& dims) {
+    return call_in_users_words(lam, [&] {
+      const auto samples = to_stable("x", x);
+      const auto images = to_stable("y", y);
+      const auto duals = to_optional("dual", dual.value_or(Tensor()));
+      const auto& [row_lam, column_lam] = lam.tensors();
+      return from_stable(
+          row_lam.defined()
+              ? torch_ops::find_gap2d(samples, images, to_stable("row_lam", row_lam),
+                                      to_stable("column_lam", column_lam), duals, dims[0], dims[1])
+              : torch_ops::find_gap2d_number(samples, images, lam.numbers()[0], lam.numbers()[1],
+                                             duals, dims[0], dims[1]));
+    });
+  }
+
+  static variable_list backward(AutogradContext* /*context*/, const variable_list& /*gradients*/) {
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "gap2d: has no gradient; give it tensors that are detached");
+  }
+};
+
 }  // namespace
 
 Tensor prox_tv2d(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options) {
@@ -226,6 +275,19 @@ std::pair<Tensor, ProxTv2dInfo> prox_tv2d_with_info(const Tensor& x, const Image
                                                     const ProxTv2dOptions& options) {
   const variable_list results = solve(x, lam, options, true);
   return {results[0], {.iterations = results[3], .gap = results[4], .dual = results[5]}};
+}
+
+Tensor gap2d(const Tensor& x, const Tensor& y, const ImageLams& lam, const Gap2dOptions& options) {
+  TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
+  TORCH_CHECK_VALUE(y.defined(), "y: must be defined");
+  require_images("gap2d", "x", x);
+  require_images("gap2d", "y", y);
+  require_images("gap2d", "dual", options.dual);
+  const std::array<std::int64_t, 2> dims = read_dims(x, options.dims);
+  require_lams("gap2d", x, lam, dims);
+  const auto& [row_lam, column_lam] = lam.tensors();
+  return Gap::apply(x, y, if_defined(row_lam), if_defined(column_lam), if_defined(options.dual),
+                    lam, dims);
 }
 
 }  // namespace tautline

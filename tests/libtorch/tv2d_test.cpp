@@ -1,4 +1,4 @@
-// prox_tv2d on LibTorch tensors.
+// prox_tv2d and gap2d on LibTorch tensors.
 #include "tautline/torch/tv2d.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@ namespace {
 
 using at::Tensor;
 using tautline::Derivative2d;
+using tautline::gap2d;
 using tautline::Method2d;
 using tautline::Mode;
 using tautline::prox_tv2d;
@@ -166,6 +167,68 @@ TEST(LibtorchProxTv2d, NamesTheArgumentAtFault) {
             "method: must be Method2d::dykstra or Method2d::accelerated, got Method2d(7)");
   const Tensor start = noise({2, 3, 5}).requires_grad_();
   EXPECT_THROW(prox_tv2d(x, 1.0, {.start = start}), c10::NotImplementedError);
+}
+
+TEST(LibtorchGap2d, GivesTheCoresBits) {
+  const Tensor x = noise({3, 12, 20});
+  const auto [y, info] = prox_tv2d_with_info(x, 0.5);
+  const auto images = [](const Tensor& tensor) {
+    return tautline::view(tensor.data_ptr<double>(), {3, 12, 20});
+  };
+  std::vector<double> alone(3), with_dual(3);
+  const tautline::Problem2d problem = {.x = images(x), .row_lam = 0.5, .column_lam = 0.5};
+  ASSERT_TRUE(tautline::gap2d(problem, {.y = images(y)}, alone).ok());
+  ASSERT_TRUE(
+      tautline::gap2d(problem, {.y = images(y), .dual = images(info.dual)}, with_dual).ok());
+  const Tensor lam = at::full({3, 1, 1}, 0.5, at::kDouble);
+  EXPECT_TRUE(at::equal(gap2d(x, y, 0.5), at::tensor(alone, at::kDouble)));
+  EXPECT_TRUE(at::equal(gap2d(x, y, lam), at::tensor(alone, at::kDouble)));
+  EXPECT_TRUE(
+      at::equal(gap2d(x, y, {0.5, 0.5}, {.dual = info.dual}), at::tensor(with_dual, at::kDouble)));
+  EXPECT_TRUE((gap2d(x, y, lam, {.dual = info.dual}) <= info.gap).all().item<bool>());
+}
+
+TEST(LibtorchGap2d, TakesAnyDimsStridesAndDtypes) {
+  const Tensor x = noise({4, 5, 6}).permute({2, 0, 1});
+  const Tensor y = prox_tv2d(x, {0.3, 0.5}, {.dims = {0, 2}});
+  const Tensor gap = gap2d(x, y.to(at::kFloat), {0.3, 0.5}, {.dims = {0, -1}});
+  EXPECT_EQ(gap.sizes(), at::IntArrayRef({4}));
+  EXPECT_EQ(gap.scalar_type(), at::kDouble);
+  const Tensor moved = y.to(at::kFloat).permute({1, 0, 2});
+  EXPECT_TRUE(at::equal(gap, gap2d(x.permute({1, 0, 2}), moved, {0.3, 0.5})));
+}
+
+TEST(LibtorchGap2d, HasNoGradient) {
+  const Tensor x = noise({4, 6});
+  const Tensor variable = x.clone().requires_grad_();
+  const Tensor lam = positive({}).requires_grad_();
+  EXPECT_FALSE(gap2d(x, x, 0.3).requires_grad());
+  EXPECT_THROW(gap2d(variable, x, 0.3).backward(), c10::NotImplementedError);
+  EXPECT_THROW(gap2d(x, variable, 0.3).backward(), c10::NotImplementedError);
+  EXPECT_THROW(gap2d(x, x, lam).backward(), c10::NotImplementedError);
+  EXPECT_THROW(gap2d(x, x, 0.3, {.dual = variable}).backward(), c10::NotImplementedError);
+}
+
+TEST(LibtorchGap2d, NamesTheArgumentAtFault) {
+  const Tensor x = noise({2, 3, 5});
+  const Tensor lam = positive({});
+  EXPECT_EQ(error_of([&] { gap2d(Tensor(), x, 1.0); }), "x: must be defined");
+  EXPECT_EQ(error_of([&] { gap2d(x, Tensor(), 1.0); }), "y: must be defined");
+  EXPECT_EQ(error_of([&] { gap2d(x, x.to(at::kLong), 1.0); }),
+            "y: dtype must be float16, bfloat16, float32 or float64, got Long");
+  EXPECT_EQ(error_of([&] { gap2d(x, x, -1.0); }), "lam: must be >= 0 and not NaN, got -1");
+  EXPECT_EQ(error_of([&] { gap2d(x, x, positive({4})); }),
+            "lam: must have size 1 along both dims, or be a pair, got shape [4]");
+  EXPECT_EQ(error_of([&] {
+              gap2d(x, x, {lam, Tensor()});
+            }),
+            "lam: must be two numbers or two tensors that are defined");
+  EXPECT_EQ(error_of([&] {
+              gap2d(x, x, 1.0, {.dims = {0, 3}});
+            }),
+            "dims: must be from -3 to 2 for this x, got 3");
+  EXPECT_TRUE(error_of([&] { gap2d(x, x[0], 1.0); }).starts_with("y: "));
+  EXPECT_TRUE(error_of([&] { gap2d(x, x, 1.0, {.dual = x[0]}); }).starts_with("dual: "));
 }
 
 }  // namespace

@@ -79,4 +79,16 @@ TAUTLINE_API torch::Tensor prox_tv2d(const torch::Tensor& x, const ImageLams& la
 TAUTLINE_API std::pair<torch::Tensor, ProxTv2dInfo> prox_tv2d_with_info(
     const torch::Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options = {});
 
+struct Gap2dOptions {
+  std::array<std::int64_t, 2> dims = {-2, -1};  // an image's height and width
+  /// ProxTv2dInfo::dual of a call on this x and lam, or anything else: the better it is, the
+  /// smaller the gap. Not given: it is looked for.
+  torch::Tensor dual = {};
+};
+
+/// What the objective at y, of x's shape, is above the optimum, at most: float64, one number an
+/// image. On CUDA it is not there yet. It has no gradient: to ask for one is an error.
+TAUTLINE_API torch::Tensor gap2d(const torch::Tensor& x, const torch::Tensor& y,
+                                 const ImageLams& lam, const Gap2dOptions& options = {});
+
 }  // namespace tautline
