@@ -72,17 +72,14 @@ class ImageIterations {
   [[nodiscard]] const Lines& rows() const noexcept { return rows_; }
   [[nodiscard]] const Lines& columns() const noexcept { return columns_; }
 
-  /// Whether all samples are finite. Those far from 0, for how far they are apart, are taken from
-  /// the first on: that loses nothing, and then nothing is lost between the passes.
+  /// Whether all samples are finite. They are counted from origin_of them.
   bool load(const ConstImageArray& x, std::int64_t image) noexcept {
     image_ = image;
     load_image(x.image(images_, image), images_.height, images_.width, a_.x);
     const Extent<T> extent = extent_of(a_.x);
     if (!extent.finite) return false;
-    const bool is_far = (extent.low > 0 && extent.high / 2 <= extent.low) ||
-                        (extent.high < 0 && extent.low / 2 >= extent.high);
-    offset_ = is_far ? a_.x[0] : T(0);
-    if (is_far) {
+    offset_ = origin_of(extent.low, extent.high, a_.x[0]);
+    if (offset_ != 0) {
       for (std::int64_t i = 0; i < a_.pixels; ++i) a_.x[i] -= offset_;
     }
     const T low = std::abs(extent.low - offset_);
@@ -155,11 +152,7 @@ class ImageIterations {
                          EdgeLams(row_lam_, images_, image_),
                          EdgeLams(column_lam_, images_, image_));
   }
-  /// Of differences, such that their squares are numbers whatever the image is like.
-  [[nodiscard]] double scale() const noexcept {
-    if (sizeof(T) == sizeof(float) || largest_ == 0) return 1;
-    return std::ldexp(1.0, -std::clamp(std::ilogb(largest_), -1000, 1000));
-  }
+  [[nodiscard]] double scale() const noexcept { return gap_scale<T>(largest_); }
 
   [[nodiscard]] Extent<T> extent_of(const T* values) const noexcept {
     Extent<T> all = {values[0], values[0], true};

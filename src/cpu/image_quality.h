@@ -2,22 +2,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
 #include "backend.h"
 #include "cpu/sum_in_lanes.h"
+#include "step/image/gap.h"
 #include "step/row/row_io.h"
 #include "step/row/scratch.h"
 
 namespace tautline::detail {
-
-struct Quality {
-  double gap = 0;
-  double objective = 0;
-};
 
 /// The lams of the edges along the rows, or along the columns, of one image.
 class EdgeLams {
@@ -71,13 +66,8 @@ struct Iterate {
   double scale;    // a power of 2 that all of it is taken times, lams too
 };
 
-/// Of any Y, by an iterate's u and v within their bounds:
-///   gap = sum over edges (lam |rise| - u rise) + 1/2 |P + Q - (X - Y)|^2.
-/// All terms are >= 0, and whatever u and v are the objective at Y is no further above the optimum.
-/// So where one is at its bound but for rounding it is taken for that, which is paid for by what it
-/// then lacks in P or Q.
-///
-/// It is worked out a row at a time, in loops without branches that compilers can widen.
+/// Of any Y, by an iterate's u and v: see step/image/gap.h. It is worked out a row at a time, in
+/// loops without branches that compilers can widen.
 template <class T>
 class ImageQuality {
  public:
@@ -128,7 +118,7 @@ class ImageQuality {
       }
       const auto change = [&](std::int64_t c) { return difference(values[c], x[c], iterate); };
       const auto residual = [&](std::int64_t c) {
-        return (right_[c] - right_[c + 1]) + (above[c] - below[c]) - change(c);
+        return pixel_residual(right_[c], right_[c + 1], above[c], below[c], change(c));
       };
       quality.objective += sum_in_lanes(width_, [&](auto c) { return change(c) * change(c); }) / 2;
       quality.gap += sum_in_lanes(width_, [&](auto c) { return residual(c) * residual(c); }) / 2;
@@ -139,15 +129,13 @@ class ImageQuality {
 
  private:
   static double difference(T from, T to, const Iterate<T>& iterate) noexcept {
-    if constexpr (std::is_same_v<T, float>)
-      return static_cast<double>(to) - static_cast<double>(from);
-    return iterate.scale * to - iterate.scale * from;
+    return scaled_difference(from, to, iterate.scale);
   }
   void load_lams(const EdgeLams& lam, std::int32_t r, std::int32_t count,
                  const Iterate<T>& iterate) const noexcept {
     lam.load(r, count, lam_);
     if constexpr (std::is_same_v<T, float>) return;
-    for (std::int32_t e = 0; e < count; ++e) lam_[e] *= iterate.scale;
+    for (std::int32_t e = 0; e < count; ++e) lam_[e] = scaled_lam<T>(lam_[e], iterate.scale);
   }
 
   /// The dual variables of edges as they are counted; adds what the edges have of gap and
@@ -156,32 +144,13 @@ class ImageQuality {
                    double* counted, Quality& quality) const noexcept {
     const double largest = iterate.largest * iterate.scale;
     for (std::int32_t e = 0; e < count; ++e) {
-      const double within = std::min(std::max(dual[e], -lam_[e]), lam_[e]);
-      const double bound = std::copysign(lam_[e], rise_[e]);
-      const double off = std::abs(bound - within);
-      // More than a quarter of the rise would cost more than it saves.
-      const bool is_at_bound =
-          (off <= kRounding * std::max(lam_[e], largest)) & (off <= std::abs(rise_[e]) / 4);
-      counted[e] = is_at_bound ? bound : within;
+      counted[e] = counted_dual<T>(dual[e], lam_[e], rise_[e], largest);
     }
-    const bool is_finite = sum_in_lanes(count, [&](auto e) { return 0 * lam_[e]; }) == 0;
-    const auto off = [&](std::int64_t e) {
-      return std::abs(std::copysign(lam_[e], rise_[e]) - counted[e]);
-    };
-    if (is_finite) {
-      quality.gap += sum_in_lanes(count, [&](auto e) { return off(e) * std::abs(rise_[e]); });
-      quality.objective +=
-          sum_in_lanes(count, [&](auto e) { return lam_[e] * std::abs(rise_[e]); });
-      return;
-    }
-    for (std::int32_t e = 0; e < count; ++e) {
-      if (rise_[e] == 0) continue;  // costs nothing, whatever lam is
-      quality.gap += off(e) * std::abs(rise_[e]);
-      quality.objective += lam_[e] * std::abs(rise_[e]);
-    }
+    quality.gap +=
+        sum_in_lanes(count, [&](auto e) { return edge_gap(counted[e], lam_[e], rise_[e]); });
+    quality.objective +=
+        sum_in_lanes(count, [&](auto e) { return edge_objective(lam_[e], rise_[e]); });
   }
-
-  static constexpr double kRounding = sizeof(T) == sizeof(float) ? 2e-5 : 1e-13;
 
   std::int32_t height_;
   std::int32_t width_;

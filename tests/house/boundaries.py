@@ -18,6 +18,7 @@ LANGUAGE = {"bit", "cstddef", "cstdint", "limits", "type_traits"}
 # folder -> all of the standard library that it may include: what devices have, too
 STANDARD = {
     "src/step": LANGUAGE,
+    "src/step/image": LANGUAGE | {"algorithm", "cmath"},
     "src/step/row": LANGUAGE | {"algorithm", "cmath", "cstring"},
 }
 CUDA_LAYERS = ["cuda/dispatch", "cuda/kernels", "cuda/agent", "cuda/warp", "cuda/tuning"]
@@ -29,7 +30,8 @@ ALLOWED = {
     # torch's own headers and those of src/torch begin with the same name
     "include/tautline/torch": ["tautline", "torch"],
     "src/backend.h": ["tautline"],
-    "src/step": ["step", "!step/row", "tautline/partition.h"],
+    "src/step": ["step", "!step/image", "!step/row", "tautline/partition.h"],
+    "src/step/image": ["step", "!step/row"],
     "src/step/row": SHARED,
     "src/api": ["tautline", "api", "backend.h"],
     "src/reference": ["tautline", "reference"],

@@ -1,0 +1,82 @@
+// How good a 2D result is, edge by edge and pixel by pixel: the arithmetic that all devices share.
+// Of any Y, by dual variables u of the edges along rows and v of those along columns within their
+// bounds:
+//   gap = sum over edges (lam |rise| - dual * rise) + 1/2 |P + Q - (X - Y)|^2,
+// where P and Q are what u and v make of the pixels. All terms are >= 0, and whatever u and v are
+// the objective at Y is no further above the optimum. So where one is at its bound but for rounding
+// it is taken for that, which is paid for by what it then lacks in P or Q.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "step/host_device.h"
+
+namespace tautline::detail {
+
+struct Quality {
+  double gap = 0;
+  double objective = 0;
+};
+
+/// What the samples of an image are counted from: of those far from 0, for how far they are apart,
+/// the first one. That loses nothing, and then nothing is lost between the passes.
+template <class T>
+[[nodiscard]] constexpr T origin_of(T low, T high, T first) noexcept {
+  const bool is_far = (low > 0 && high / 2 <= low) || (high < 0 && low / 2 >= high);
+  return is_far ? first : T(0);
+}
+
+/// A power of 2 that differences and lams are taken times, such that their squares are numbers
+/// whatever the image is like. Of T = float they are in any case.
+template <class T>
+[[nodiscard]] TAUTLINE_HOST_DEVICE double gap_scale(double largest) noexcept {
+  if (std::is_same_v<T, float> || !(largest > 0)) return 1;
+  return std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1000, 1000));
+}
+
+template <class T>
+[[nodiscard]] constexpr double scaled_difference(T from, T to, double scale) noexcept {
+  if constexpr (std::is_same_v<T, float>)
+    return static_cast<double>(to) - static_cast<double>(from);
+  return scale * to - scale * from;
+}
+
+template <class T>
+[[nodiscard]] constexpr double scaled_lam(double lam, double scale) noexcept {
+  return std::is_same_v<T, float> ? lam : lam * scale;
+}
+
+/// The dual variable of an edge as it is counted; `largest` is |x|, scaled as all else.
+template <class T>
+[[nodiscard]] TAUTLINE_HOST_DEVICE inline double counted_dual(double dual, double lam, double rise,
+                                                              double largest) noexcept {
+  constexpr double kRounding = std::is_same_v<T, float> ? 2e-5 : 1e-13;
+  const double within = std::min(std::max(dual, -lam), lam);
+  const double bound = std::copysign(lam, rise);
+  const double off = std::abs(bound - within);
+  // More than a quarter of the rise would cost more than it saves.
+  const bool is_at_bound =
+      (off <= kRounding * std::max(lam, largest)) & (off <= std::abs(rise) / 4);
+  return is_at_bound ? bound : within;
+}
+
+/// What an edge has of the gap, and of the objective: nothing where there is no rise, whatever its
+/// lam is.
+[[nodiscard]] TAUTLINE_HOST_DEVICE inline double edge_gap(double counted, double lam,
+                                                          double rise) noexcept {
+  return rise == 0 ? 0 : std::abs(std::copysign(lam, rise) - counted) * std::abs(rise);
+}
+[[nodiscard]] TAUTLINE_HOST_DEVICE inline double edge_objective(double lam, double rise) noexcept {
+  return rise == 0 ? 0 : lam * std::abs(rise);
+}
+
+/// What the duals that are counted around a pixel lack of its change from Y to X, the square of
+/// which is twice what the pixel has of the gap.
+[[nodiscard]] constexpr double pixel_residual(double left, double right, double above, double below,
+                                              double change) noexcept {
+  return (left - right) + (above - below) - change;
+}
+
+}  // namespace tautline::detail
