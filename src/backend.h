@@ -267,8 +267,7 @@ struct Backend {
   Status (*certificate1d)(const Certificate1d&, const Context&) noexcept;
   Status (*lam_max)(const RowReduction&, const Context&) noexcept;
   Status (*tv)(const RowReduction&, const Context&) noexcept;
-  /// `by_edge`: a lam or its gradient has one an edge.
-  std::size_t (*workspace2d)(const Images&, DType, bool by_edge, const Context&) noexcept;
+  std::size_t (*workspace2d)(const Images&, DType, const Context&) noexcept;
   Status (*forward2d)(const Forward2d&, const Context&) noexcept;
   Status (*backward2d)(const Backward2d&, const Context&) noexcept;
   Status (*jvp2d)(const Jvp2d&, const Context&) noexcept;

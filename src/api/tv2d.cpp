@@ -212,13 +212,12 @@ std::int64_t saved_words2d(const ConstView& x, int iterations, int height_dim,
 Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
                            std::size_t& bytes) noexcept {
   ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
-  const detail::ImageLam row_lam = arguments.row_lam(problem.row_lam);
-  const detail::ImageLam column_lam = arguments.column_lam(problem.column_lam);
+  static_cast<void>(arguments.row_lam(problem.row_lam));
+  static_cast<void>(arguments.column_lam(problem.column_lam));
   if (!arguments.checks().ok()) return arguments.checks().status();
   const Backend* backend = detail::find_backend(context.device);
   if (backend == nullptr) return detail::unsupported_device();
-  const bool by_edge = row_lam.array.width > 1 || column_lam.array.height > 1;
-  bytes = backend->workspace2d(arguments.images(), problem.x.dtype, by_edge, context);
+  bytes = backend->workspace2d(arguments.images(), problem.x.dtype, context);
   return {};
 }
 

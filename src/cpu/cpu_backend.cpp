@@ -14,8 +14,7 @@ std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context)
                    forward1d_workspace(rows, context), backward1d_workspace(rows, context)});
 }
 
-std::size_t workspace2d(const Images& images, DType /*dtype*/, bool /*by_edge*/,
-                        const Context& context) noexcept {
+std::size_t workspace2d(const Images& images, DType /*dtype*/, const Context& context) noexcept {
   return std::max({forward2d_workspace(images, context),
                    iterations_backward2d_workspace(images, context),
                    iterations_jvp2d_workspace(images, context),

@@ -67,8 +67,9 @@ bool is_empty(const Images& images) noexcept {
   return images.count == 0 || images.height == 0 || images.width == 0;
 }
 
-std::size_t workspace2d(const Images& images, DType dtype, bool /*by_edge*/,
-                        const Context& /*context*/) noexcept {
+/// Images that a block holds need none, but for calls that a block does not do: to a tolerance,
+/// with a gap or a start, the derivatives of the solution, jvp.
+std::size_t workspace2d(const Images& images, DType dtype, const Context& /*context*/) noexcept {
   if (is_empty(images)) return 0;
   return std::max(image_passes_workspace(images, dtype), image_components_workspace(images));
 }

@@ -246,19 +246,6 @@ void for_each_list(Call& call, Use use) {
   use(solved.done, solved.images.count);
 }
 
-/// The arrays of a 2D call that have lams or their gradients.
-bool is_by_edge(const Forward2d& call) {
-  return call.row_lam.array.width > 1 || call.column_lam.array.height > 1;
-}
-bool is_by_edge(const Gap2d& call) {
-  return call.row_lam.array.width > 1 || call.column_lam.array.height > 1;
-}
-bool is_by_edge(const Backward2d& call) {
-  return call.grad_row_lam.width > 1 || call.grad_column_lam.height > 1;
-}
-bool is_by_edge(const Jvp2d& call) {
-  return call.tangent_row_lam.width > 1 || call.tangent_column_lam.height > 1;
-}
 DType dtype_of(const Forward2d& call) {
   return call.x.dtype;
 }
@@ -400,8 +387,7 @@ Status mirrored_images(const Call& call, const Context& context) noexcept {
   for_each_array(on_device, [&](auto& array) { array.data = mirror.on_device(array.data); });
   for_each_list(on_device,
                 [&](auto*& list, std::int64_t /*size*/) { list = mirror.on_device(list); });
-  const std::size_t bytes =
-      kCudaBackend.workspace2d(images, dtype_of(call), is_by_edge(call), context);
+  const std::size_t bytes = kCudaBackend.workspace2d(images, dtype_of(call), context);
   const Status status = run<kFunction>(on_device, bytes, context);
   if (status.code != StatusCode::device_error) mirror.download();
   return status;
@@ -411,9 +397,8 @@ std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context)
   return kCudaBackend.workspace1d(rows, weighted, context);
 }
 
-std::size_t workspace2d(const Images& images, DType dtype, bool by_edge,
-                        const Context& context) noexcept {
-  return kCudaBackend.workspace2d(images, dtype, by_edge, context);
+std::size_t workspace2d(const Images& images, DType dtype, const Context& context) noexcept {
+  return kCudaBackend.workspace2d(images, dtype, context);
 }
 
 constexpr Backend kMirroredCuda = {
