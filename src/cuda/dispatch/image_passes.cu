@@ -1,10 +1,11 @@
 #include "cuda/dispatch/image_passes.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
+#include "cuda/dispatch/component_means.cuh"
 #include "cuda/dispatch/device.h"
+#include "cuda/dispatch/image_gap.cuh"
 #include "cuda/dispatch/image_launches.cuh"
 #include "cuda/dispatch/rows.h"
 #include "cuda/dispatch/unweighted.h"
@@ -23,37 +24,38 @@ std::size_t passes_workspace(const Images& images) noexcept {
                   unweighted_workspace(lines_of(images, Lines2d::columns)));
 }
 
-/// Arrays of the whole batch.
+/// Arrays of the whole batch. Polishing takes its components' parents from those that the
+/// iterations have left: see ForwardPasses.
 template <class T>
 struct ForwardArrays {
-  ForwardArrays(Scratch& scratch, const Images& images) noexcept {
-    const std::int64_t all = images.count * pixels_of(images);
-    x = scratch.take<T>(all);
-    row_input = scratch.take<T>(all);
-    column_input = scratch.take<T>(all);
-    y = scratch.take<T>(all);
-    q = scratch.take<T>(all);
-    const ImageTiles tiles(pixels_of(images));
-    sums = scratch.take<double>(images.count * tiles.tiles);
-    progress = scratch.take<ImageProgress>(images.count);
-    has_lam = scratch.take<bool>(images.count);
-    largest = scratch.take<double>(images.count);
-    rows = scratch.take<GapAndObjective>(images.count * images.height);
-    still_running = scratch.take<std::int32_t>(1);
+  ForwardArrays(Scratch& scratch, const Images& images) noexcept
+      : x(scratch.take<T>(images.count * pixels_of(images))),
+        input(scratch.take<T>(images.count * pixels_of(images))),
+        y(scratch.take<T>(images.count * pixels_of(images))),
+        q(scratch.take<T>(images.count * pixels_of(images))),
+        q_ahead(scratch.take<T>(images.count * pixels_of(images))),
+        sums(scratch.take<double>(images.count * ImageTiles(pixels_of(images)).tiles)),
+        progress(scratch.take<ImageProgress>(images.count)),
+        still_running(scratch.take<std::int32_t>(1)),
+        partitions(scratch.take<std::uint32_t>(SavedPasses(images).words())),
+        facts(scratch, images),
+        gaps(scratch, images),
+        components(scratch, images, q) {
     passes = scratch.take<std::byte>(static_cast<std::int64_t>(passes_workspace(images)));
   }
 
   T* x;
-  T* row_input;
-  T* column_input;
+  T* input;
   T* y;
   T* q;
+  T* q_ahead;
   double* sums;
   ImageProgress* progress;
-  bool* has_lam;
-  double* largest;
-  GapAndObjective* rows;
   std::int32_t* still_running;
+  std::uint32_t* partitions;  // of the last passes, where the caller does not want them
+  FactArrays<T> facts;
+  GapArrays gaps;
+  ComponentArrays components;
   std::byte* passes;
 };
 
@@ -156,19 +158,20 @@ class ForwardPasses {
     const Solver2d& solver = call_.solver;
     for (int k = 0; k < solver.iterations && launches_.status().ok(); ++k) {
       if (k > 0) begin_iteration(k);
-      launches_.add(passes_.forward(Lines2d::rows, call_.row_lam, arrays_.row_input,
-                                    arrays_.column_input, partition(Lines2d::rows, k)));
+      launches_.add(passes_.forward(Lines2d::rows, call_.row_lam, arrays_.input, arrays_.y,
+                                    partition(Lines2d::rows, k)));
       over_tiles(&kernel_begin_columns<T>, arrays_);
-      launches_.add(passes_.forward(Lines2d::columns, call_.column_lam, arrays_.column_input,
-                                    arrays_.y, partition(Lines2d::columns, k)));
+      launches_.add(passes_.forward(Lines2d::columns, call_.column_lam, arrays_.input, arrays_.y,
+                                    partition(Lines2d::columns, k)));
       const bool is_last = k + 1 == solver.iterations;
       const bool looks = solver.tol > 0 && ((k + 1) % kIterationsBetweenLooks == 0 || is_last);
-      if (looks || (is_last && call_.gap != nullptr)) find_gaps(k + 1);
+      if (looks || (is_last && call_.gap != nullptr)) look_at_gaps(k + 1);
       if (looks && !is_last && has_all_stopped()) {
         repeat_partitions(k);
         break;
       }
     }
+    if (polishes()) polish();
     finish();
     return launches_.status();
   }
@@ -182,61 +185,72 @@ class ForwardPasses {
     launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
   }
 
+  [[nodiscard]] const ImageFacts* facts() const noexcept { return memory_.facts.facts; }
+
   void begin() noexcept {
     const bool in_place = call_.y.data == call_.x.data;
     const bool is_ready = call_.x.dtype == kDType<T> && is_packed(call_.x, images_);
     arrays_ = {is_ready && !in_place ? static_cast<const T*>(call_.x.data) : memory_.x,
-               memory_.row_input, memory_.column_input, memory_.y, memory_.q};
-    if (arrays_.x == memory_.x) {
-      launches_.pack(call_.x, images_, memory_.x);
-    }
+               memory_.input, memory_.y, memory_.q, memory_.q_ahead};
+    if (arrays_.x == memory_.x) launches_.pack(call_.x, images_, memory_.x);
     const T* start = nullptr;
     if (call_.start.given) {  // for a while in y's place
       launches_.pack(call_.start, images_, memory_.y);
-      launches_.launch(&kernel_largest<T>, images_.count, memory_.y, tiles_.pixels,
-                       memory_.largest);
       start = memory_.y;
     }
-    over_tiles(&kernel_begin_images<T>, arrays_, start, memory_.largest, memory_.progress,
-               call_.momentum, call_.solver.iterations);
-    if (call_.solver.tol > 0 || call_.gap != nullptr) {
-      launches_.launch(&kernel_largest<T>, images_.count, arrays_.x, tiles_.pixels,
-                       memory_.largest);
-    }
+    find_facts(launches_, images_, arrays_.x, start, call_.row_lam, call_.column_lam,
+               memory_.facts);
+    over_tiles(&kernel_begin_images<T>, arrays_, facts(), start, memory_.progress, call_.momentum,
+               call_.solver.iterations);
   }
 
   void begin_iteration(int k) noexcept {
     const int iterations = call_.solver.iterations;
     if (call_.solver.method == Method2d::dykstra) {
-      over_tiles(&kernel_begin_rows<T>, arrays_, memory_.progress, call_.momentum, iterations, k);
+      over_tiles(&kernel_begin_rows<T>, arrays_, facts(), memory_.progress, call_.momentum,
+                 iterations, k);
       return;
     }
-    over_tiles(&kernel_momentum_terms<T>, arrays_, memory_.sums);
-    over_tiles(&kernel_accelerate_rows<T>, arrays_, memory_.sums, memory_.progress, call_.momentum,
-               iterations, k);
+    over_tiles(&kernel_momentum_terms<T>, arrays_, facts(), memory_.sums);
+    over_tiles(&kernel_accelerate_rows<T>, arrays_, facts(), memory_.sums, memory_.progress,
+               call_.momentum, iterations, k);
   }
 
+  [[nodiscard]] bool is_of_solution() const noexcept {
+    return call_.solver.derivative == Derivative2d::of_solution;
+  }
+  /// Of the last passes alone, of all, or none.
+  [[nodiscard]] std::uint32_t* partitions() const noexcept {
+    if (call_.partitions != nullptr) return call_.partitions;
+    return polishes() ? memory_.partitions : nullptr;
+  }
   [[nodiscard]] std::uint32_t* partition(Lines2d lines, int k) const noexcept {
-    if (call_.partitions == nullptr) return nullptr;
+    if (partitions() == nullptr) return nullptr;
     const SavedPasses saved(images_);
-    const int kept = call_.solver.derivative == Derivative2d::of_solution ? 0 : k;
-    return call_.partitions +
-           (lines == Lines2d::rows ? saved.rows(0, kept) : saved.columns(0, kept));
+    const int kept = is_of_solution() ? 0 : k;
+    return partitions() + (lines == Lines2d::rows ? saved.rows(0, kept) : saved.columns(0, kept));
   }
 
-  void find_gaps(int done) noexcept {
-    launches_.add(
-        cudaMemsetAsync(memory_.still_running, 0, sizeof(std::int32_t), launches_.stream()));
-    const GapCall<T> gap = {images_,
-                            arrays_,
-                            place(call_.row_lam, images_, Lines2d::rows),
-                            place(call_.column_lam, images_, Lines2d::columns),
-                            memory_.largest,
-                            memory_.rows};
-    const std::int64_t rows = images_.count * images_.height;
-    launches_.launch(&kernel_gap<T>, (rows * kLanes + kImageThreads - 1) / kImageThreads, gap);
-    launches_.launch(&kernel_stop_images, images_.count, memory_.rows, images_.height,
-                     call_.solver.tol, done, memory_.progress, call_.gap, memory_.still_running);
+  /// Leaves what the tiles of images have, of any y by the last iterate.
+  void find_gaps_of(const T* y, bool only_moved) noexcept {
+    GapCall<T> gap = {};
+    gap.images = images_;
+    gap.x = arrays_.x;
+    gap.column_input = arrays_.input;
+    gap.column_output = arrays_.y;
+    gap.y = y;
+    gap.row_lam = place(call_.row_lam, images_, Lines2d::rows);
+    gap.column_lam = place(call_.column_lam, images_, Lines2d::columns);
+    gap.facts = facts();
+    gap.only_moved = only_moved;
+    find_gaps(launches_, gap, memory_.gaps);
+  }
+
+  void look_at_gaps(int done) noexcept {
+    launches_.clear(memory_.still_running, 1);
+    find_gaps_of(arrays_.y, false);
+    launches_.launch(&kernel_stop_images, images_.count, memory_.gaps.tiles, gap_tiles(images_),
+                     call_.solver.tol, done, memory_.progress, memory_.still_running);
   }
 
   /// Waits for the device, but not while a graph is captured, which runs all iterations.
@@ -253,7 +267,7 @@ class ForwardPasses {
 
   /// An image that has stopped would do its last iteration again and again.
   void repeat_partitions(int last) noexcept {
-    if (call_.partitions == nullptr || call_.solver.derivative == Derivative2d::of_solution) return;
+    if (call_.partitions == nullptr || is_of_solution()) return;
     const auto words = static_cast<std::size_t>(SavedPasses(images_).words());
     for (int k = last + 1; k < call_.solver.iterations; ++k) {
       launches_.add(cudaMemcpyAsync(partition(Lines2d::rows, k), partition(Lines2d::rows, last),
@@ -262,18 +276,37 @@ class ForwardPasses {
     }
   }
 
+  /// Where the solution's derivatives are wanted of images that have come near it, the components
+  /// that these are taken on also give its values.
+  [[nodiscard]] bool polishes() const noexcept {
+    return is_of_solution() && call_.solver.tol > 0 && can_find_components(images_);
+  }
+  /// What only iterations need gives its memory: q the components' parents, q_ahead the values.
+  [[nodiscard]] T* polished() const noexcept { return memory_.q_ahead; }
+  void polish() noexcept {
+    ComponentMeans components(images_, partitions(), memory_.components, launches_);
+    components.find();
+    over_tiles(&kernel_samples<T>, arrays_.x, facts(), components.values());
+    components.add_pulls(place(call_.row_lam, images_, Lines2d::rows),
+                         place(call_.column_lam, images_, Lines2d::columns));
+    components.average(polished());
+    find_gaps_of(polished(), false);
+    launches_.launch(&kernel_take_polished, images_.count, memory_.gaps.tiles, gap_tiles(images_),
+                     memory_.progress);
+  }
+
   void finish() noexcept {
-    const PlacedLam row_lam = place(call_.row_lam, images_, Lines2d::rows);
-    const PlacedLam column_lam = place(call_.column_lam, images_, Lines2d::columns);
-    launches_.launch(&kernel_find_lams, images_.count, images_, row_lam, column_lam,
-                     memory_.has_lam);
     const std::int64_t all = images_.count * tiles_.pixels;
+    T* returned = call_.gap != nullptr ? memory_.q : nullptr;
     FinishCall<T> finish = {};
     finish.elements = {all, images_.width};
     finish.pixels = tiles_.pixels;
     finish.arrays = arrays_;
+    finish.facts = facts();
+    finish.progress = memory_.progress;
+    finish.polished = polishes() ? polished() : nullptr;
+    finish.returned = returned;
     finish.sharp = call_.mode == Mode::sharp;
-    finish.has_lam = memory_.has_lam;
     finish.x = place(call_.x, images_, Lines2d::rows);
     finish.x_data = call_.x.data;
     finish.dtype = call_.x.dtype;
@@ -287,10 +320,16 @@ class ForwardPasses {
     with_device_storage(call_.x.dtype, [&](auto storage) {
       launches_.launch_over(&kernel_finish_images<decltype(storage), T>, all, finish);
     });
-    const TellCall<T> tell = {memory_.y,       tiles_.pixels,    images_.count, memory_.progress,
-                              memory_.has_lam, call_.iterations, call_.gap};
-    launches_.launch(&kernel_tell_images<T>, (images_.count + kImageThreads - 1) / kImageThreads,
-                     tell);
+    if (returned != nullptr) {  // what the result loses by its offset belongs to the gap
+      find_gaps_of(returned, true);
+      launches_.launch(&kernel_take_gaps, images_.count, memory_.gaps.tiles, gap_tiles(images_),
+                       facts(), memory_.progress);
+    }
+    const TellCall tell = {
+        images_.height,   images_.width,        facts(),
+        memory_.progress, call_.iterations,     call_.gap,
+        call_.partitions, SavedPasses(images_), is_of_solution() ? 1 : call_.solver.iterations};
+    launches_.launch(&kernel_tell_images, images_.count, tell);
   }
 
   const Forward2d& call_;
@@ -327,12 +366,13 @@ class BackwardPasses {
                  solved.iterations, k);
       pass(Lines2d::columns, solved.partitions + saved.columns(0, k), call_.grad_column_lam,
            memory_.column_lam);
-      over_tiles(&kernel_gradient_of_rows<T>, arrays_);
+      over_tiles(&kernel_gradient_of_rows<T>, arrays_, solved.done, solved.iterations, k);
       pass(Lines2d::rows, solved.partitions + saved.rows(0, k), call_.grad_row_lam,
            memory_.row_lam);
       over_tiles(&kernel_gradient_before<T>, arrays_);
       std::swap(arrays_.q_next, arrays_.q_after);
     }
+    if (solved.mode == Mode::sharp) over_tiles(&kernel_mirror_gradients<T>, arrays_);
     launches_.unpack(call_.grad_x, images_, arrays_.grad_x);
     launches_.unpack(call_.grad_row_lam, images_, memory_.row_lam);
     launches_.unpack(call_.grad_column_lam, images_, memory_.column_lam);
@@ -383,8 +423,7 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
   const std::int64_t all = images.count * tiles.pixels;
   const Passes<T> passes(images, memory.passes, context);
   Launches launches(context);
-  const ImageArrays<T> arrays = {memory.x, memory.row_input, memory.column_input, memory.y,
-                                 memory.q};
+  const ImageArrays<T> arrays = {memory.x, memory.input, memory.y, memory.q, memory.q_ahead};
   if (call.tangent_x.given) {
     launches.pack(call.tangent_x, images, memory.x);
   } else {
@@ -396,11 +435,11 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
   for (int k = 0; k < solved.iterations; ++k) {
     launches.launch(&kernel_begin_tangents<T>, blocks, tiles, arrays, solved.momentum, solved.done,
                     solved.iterations, k);
-    launches.add(passes.jvp(Lines2d::rows, solved.partitions + saved.rows(0, k), arrays.row_input,
-                            call.tangent_row_lam, arrays.column_input));
+    launches.add(passes.jvp(Lines2d::rows, solved.partitions + saved.rows(0, k), arrays.input,
+                            call.tangent_row_lam, arrays.y));
     launches.launch(&kernel_begin_columns<T>, blocks, tiles, arrays);
-    launches.add(passes.jvp(Lines2d::columns, solved.partitions + saved.columns(0, k),
-                            arrays.column_input, call.tangent_column_lam, arrays.y));
+    launches.add(passes.jvp(Lines2d::columns, solved.partitions + saved.columns(0, k), arrays.input,
+                            call.tangent_column_lam, arrays.y));
   }
   if (solved.mode == Mode::sharp) {
     launches.launch(&kernel_mirror_tangents<T>, blocks, tiles, arrays);
@@ -439,7 +478,7 @@ Status backward_in(const Backward2d& call, const Context& context) noexcept {
 }
 
 Status check_memory(const Images& images, DType dtype, const Context& context) noexcept {
-  return check_workspace(image_passes_workspace(images, dtype), context);
+  return check_workspace(image_passes_workspace(images, dtype), context, kImagesWorkspace);
 }
 
 }  // namespace

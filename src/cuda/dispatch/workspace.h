@@ -10,18 +10,30 @@
 
 namespace tautline::detail {
 
+/// What callers are told: where the size of a workspace comes from.
+struct WorkspaceRules {
+  const char* memory;
+  const char* size;
+};
+inline constexpr WorkspaceRules kRowsWorkspace = {
+    "must be device memory of the size that prox_tv1d_workspace gives",
+    "must be at least what prox_tv1d_workspace gives"};
+inline constexpr WorkspaceRules kImagesWorkspace = {
+    "must be device memory of the size that prox_tv2d_workspace gives",
+    "must be at least what prox_tv2d_workspace gives"};
+
 /// Whether the workspace has the bytes that a call needs.
-[[nodiscard]] inline Status check_workspace(std::size_t bytes, const Context& context) noexcept {
+[[nodiscard]] inline Status check_workspace(std::size_t bytes, const Context& context,
+                                            const WorkspaceRules& rules = kRowsWorkspace) noexcept {
   if (bytes == 0) return {};
   if (context.workspace == nullptr) {
-    return {.code = StatusCode::invalid_argument,
-            .argument = "workspace",
-            .expected = "must be device memory of the size that prox_tv1d_workspace gives"};
+    return {
+        .code = StatusCode::invalid_argument, .argument = "workspace", .expected = rules.memory};
   }
   if (context.workspace_size < bytes) {
     return {.code = StatusCode::invalid_argument,
             .argument = "workspace_size",
-            .expected = "must be at least what prox_tv1d_workspace gives",
+            .expected = rules.size,
             .given = static_cast<double>(context.workspace_size),
             .has_given = true};
   }

@@ -3,8 +3,8 @@
 //
 // Mapping: one thread a pixel, by tiles of an image. Parents only ever become smaller, so that the
 // root of a component is its first pixel whatever the order. Sums are of whole numbers, values
-// scaled by the largest of the image, so that they too are the same in any order: within 2^-61 of
-// that largest value times the number of pixels.
+// scaled by the largest of the image and the size of the component, so that they too are the same
+// in any order: each value is within 2^-61 of that largest one times that size.
 #pragma once
 
 #include <cstdint>
@@ -94,65 +94,110 @@ __global__ inline void kernel_join_components(ImageTiles tiles, LastPasses passe
   });
 }
 
-/// So that the sum of all pixels is below 2^62.
-[[nodiscard]] __device__ inline double scale_of(double largest, std::int64_t pixels) noexcept {
-  if (!(largest > 0)) return 1;
+/// Lets every pixel point at its root, and counts those that do.
+__global__ inline void kernel_count_components(ImageTiles tiles, Components components) {
+  const std::int64_t before = tiles.image() * tiles.pixels;
+  tiles.for_each_pixel([&](std::int64_t i) {
+    const std::int32_t root =
+        root_of(components.parents + before, static_cast<std::int32_t>(i - before));
+    // Others may be on their way through this pixel: they come to the same root.
+    atomicExch(components.parents + i, root);
+    atomicAdd(components.sizes + before + root, 1);
+  });
+}
+
+/// The largest |value| of each image; NaN where one is. `largest` has been cleared. Numbers >= 0
+/// are in the order of their bits, and NaN is above them all.
+__global__ inline void kernel_largest(ImageTiles tiles, const double* values, double* largest) {
+  unsigned long long own = 0;
+  tiles.for_each_pixel([&](std::int64_t i) {
+    own = max(own, static_cast<unsigned long long>(__double_as_longlong(fabs(values[i]))));
+  });
+  for (int apart = kLanes / 2; apart > 0; apart /= 2) {
+    own = max(own, __shfl_xor_sync(kWarp, own, apart));
+  }
+  if (threadIdx.x % kLanes != 0) return;
+  atomicMax(reinterpret_cast<unsigned long long*>(largest) + tiles.image(), own);
+}
+
+/// The power of 2 that values are taken times: so that the sum of so many of them is below 2^62.
+[[nodiscard]] __device__ inline int sum_exponent(double largest, std::int32_t size) noexcept {
+  if (!(largest > 0)) return 0;
   int exponent = 0;
   frexp(largest, &exponent);
-  const int bits = 64 - __clzll(static_cast<long long>(pixels));
-  return ldexp(1.0, 61 - bits - exponent);
+  const int bits = 32 - __clz(size);
+  return 61 - bits - exponent;
 }
 
 __global__ inline void kernel_sum_components(ImageTiles tiles, const double* values,
                                              Components components) {
   const std::int64_t before = tiles.image() * tiles.pixels;
-  const double scale = scale_of(components.largest[tiles.image()], tiles.pixels);
+  const double largest = components.largest[tiles.image()];
   tiles.for_each_pixel([&](std::int64_t i) {
-    const std::int32_t root =
-        root_of(components.parents + before, static_cast<std::int32_t>(i - before));
-    components.parents[i] = root;
-    atomicAdd(components.sizes + before + root, 1);
-    atomicAdd(components.sums + before + root,
-              static_cast<unsigned long long>(__double2ll_rn(values[i] * scale)));
+    const std::int64_t root = before + components.parents[i];
+    const int exponent = sum_exponent(largest, components.sizes[root]);
+    atomicAdd(components.sums + root,
+              static_cast<unsigned long long>(__double2ll_rn(ldexp(values[i], exponent))));
   });
 }
 
-/// The mean of each pixel's component, NaN in an image that has a value which is not finite.
-__global__ inline void kernel_average_components(ImageTiles tiles, Components components,
-                                                 double* means) {
+/// The mean of each pixel's component; a pixel alone keeps its bits. NaN in an image that has a
+/// value which is not finite.
+template <class Mean>
+__global__ void kernel_average_components(ImageTiles tiles, const double* values,
+                                          Components components, Mean* means) {
   const std::int64_t before = tiles.image() * tiles.pixels;
   const double largest = components.largest[tiles.image()];
-  const double scale = scale_of(largest, tiles.pixels);
   const double spoiled = largest - largest;  // 0 or NaN
   tiles.for_each_pixel([&](std::int64_t i) {
-    const std::int64_t root =
-        before + root_of(components.parents + before, static_cast<std::int32_t>(i - before));
+    const std::int64_t root = before + components.parents[i];
+    const std::int32_t size = components.sizes[root];
     const auto sum = static_cast<double>(static_cast<long long>(components.sums[root]));
-    means[i] = sum / scale / components.sizes[root] + spoiled;
+    const double mean = ldexp(sum / size, -sum_exponent(largest, size)) + spoiled;
+    means[i] = static_cast<Mean>(size == 1 ? values[i] : mean);
   });
 }
 
-/// Adds to each pixel what the lams of its edges pull at it: a pixel below a jump is pulled up.
-__global__ inline void kernel_add_pulls(ImageTiles tiles, LastPasses passes, PlacedLam row_lam,
-                                        PlacedLam column_lam, double* values) {
+/// Adds to each pixel what the lams of its edges pull at it: a pixel below a jump is pulled up. An
+/// edge within a component moves nothing.
+__global__ inline void kernel_add_pulls(ImageTiles tiles, LastPasses passes, Components components,
+                                        const __grid_constant__ PlacedLam row_lam,
+                                        const __grid_constant__ PlacedLam column_lam,
+                                        double* values) {
   const std::int64_t before = tiles.image() * tiles.pixels;
   tiles.for_each_pixel([&](std::int64_t i) {
     const LastPasses::Pixel p = passes.pixel(tiles.image(), i - before);
     const std::int64_t row = p.image * passes.height + p.row;
     const std::int64_t column = p.image * passes.width + p.column;
-    double pull = 0;
-    if (p.column > 0) pull -= jump_sign(passes.row_code(p)) * row_lam.at(row, p.column - 1);
-    if (p.row > 0) pull -= jump_sign(passes.column_code(p)) * column_lam.at(column, p.row - 1);
+    // By the code of the later of this pixel and its neighbour, which is `apart` away.
+    const auto pull = [&](Code code, std::int64_t apart, const PlacedLam& lam, std::int64_t line,
+                          std::int32_t e) {
+      const int sign = jump_sign(code);
+      if (sign == 0 || components.parents[i] == components.parents[i + apart]) return 0.0;
+      return (apart > 0 ? sign : -sign) * lam.at(line, e);
+    };
+    double all = 0;
+    if (p.column > 0) all += pull(passes.row_code(p), -1, row_lam, row, p.column - 1);
+    if (p.row > 0) {
+      all += pull(passes.column_code(p), -passes.width, column_lam, column, p.row - 1);
+    }
     if (p.column + 1 < passes.width) {
-      pull +=
-          jump_sign(passes.row_code({p.image, p.row, p.column + 1})) * row_lam.at(row, p.column);
+      all += pull(passes.row_code({p.image, p.row, p.column + 1}), 1, row_lam, row, p.column);
     }
     if (p.row + 1 < passes.height) {
-      pull += jump_sign(passes.column_code({p.image, p.row + 1, p.column})) *
-              column_lam.at(column, p.row);
+      all += pull(passes.column_code({p.image, p.row + 1, p.column}), passes.width, column_lam,
+                  column, p.row);
     }
-    values[i] += pull;
+    values[i] = add_to(values[i], all);
   });
+}
+
+/// The samples of images as they are counted.
+template <class T>
+__global__ void kernel_samples(ImageTiles tiles, const T* x, const ImageFacts* facts,
+                               double* values) {
+  const auto offset = offset_of<T>(facts, tiles.image());
+  tiles.for_each_pixel([&](std::int64_t i) { values[i] = static_cast<double>(x[i] - offset); });
 }
 
 /// What a gradient of lams is made of: one an edge, or their sum over a line.
@@ -198,7 +243,7 @@ __global__ inline void kernel_lam_gradient(const __grid_constant__ LamGradientCa
 
 /// 2 x - y, what mirroring makes of a linear map.
 __global__ inline void kernel_mirror_values(ImageTiles tiles, const double* x, double* y) {
-  tiles.for_each_pixel([&](std::int64_t i) { y[i] = x[i] + (x[i] - y[i]); });
+  tiles.for_each_pixel([&](std::int64_t i) { y[i] = mirror(x[i], y[i]); });
 }
 
 }  // namespace tautline::detail

@@ -1,15 +1,18 @@
 // What stands between the passes over images that no block holds: additions a pixel, sums an
 // image. All arrays are packed, in the arithmetic of the call.
 //
-// Mapping: a block has a tile of one image, a warp a row of one where the dual variable is summed
-// up along it. Traffic: each array once. Sums over an image are sums over its tiles, added in
-// their order by every block that needs them: no atomics, the same bits every time.
+// Mapping: a block has a tile of one image. Traffic: each array once. Sums over an image are sums
+// over its tiles, added in their order by every block that needs them: no atomics, the same bits
+// every time.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "cuda/warp/placed_images.cuh"
 #include "cuda/warp/storage.cuh"
+#include "step/image/gap.h"
+#include "step/segment.h"
 
 namespace tautline::detail {
 
@@ -94,80 +97,236 @@ __global__ inline void kernel_clear_images(PackedElements elements,
   });
 }
 
+// --- What an image is like ---
+
+/// What one thread, block or tile has seen of an image.
+template <class T>
+struct Look {
+  T low = std::numeric_limits<T>::infinity();
+  T high = -std::numeric_limits<T>::infinity();
+  bool is_finite = true;
+  bool has_lam = false;  // that is not 0
+  bool has_bad_lam = false;
+
+  __device__ void add_sample(T value) noexcept {
+    is_finite = is_finite && value - value == 0;
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+  }
+  __device__ void add_lam(double lam) noexcept {
+    has_lam = has_lam || lam != 0;
+    has_bad_lam = has_bad_lam || !(lam >= 0);
+  }
+  __device__ void add(const Look& other) noexcept {
+    low = other.low < low ? other.low : low;
+    high = other.high > high ? other.high : high;
+    is_finite = is_finite && other.is_finite;
+    has_lam = has_lam || other.has_lam;
+    has_bad_lam = has_bad_lam || other.has_bad_lam;
+  }
+};
+
+/// What the threads of a block have seen together, in the first of them.
+template <class T>
+[[nodiscard]] __device__ Look<T> look_of_block(Look<T> own) noexcept {
+  __shared__ T lows[kImageThreads / kLanes];
+  __shared__ T highs[kImageThreads / kLanes];
+  for (int apart = kLanes / 2; apart > 0; apart /= 2) {
+    const T low = __shfl_xor_sync(kWarp, own.low, apart);
+    const T high = __shfl_xor_sync(kWarp, own.high, apart);
+    own.low = low < own.low ? low : own.low;
+    own.high = high > own.high ? high : own.high;
+  }
+  if (threadIdx.x % kLanes == 0) {
+    lows[threadIdx.x / kLanes] = own.low;
+    highs[threadIdx.x / kLanes] = own.high;
+  }
+  own.is_finite = __syncthreads_and(static_cast<int>(own.is_finite)) != 0;
+  own.has_lam = __syncthreads_or(static_cast<int>(own.has_lam)) != 0;
+  own.has_bad_lam = __syncthreads_or(static_cast<int>(own.has_bad_lam)) != 0;
+  for (int w = 0; w < kImageThreads / kLanes; ++w) {
+    own.low = lows[w] < own.low ? lows[w] : own.low;
+    own.high = highs[w] > own.high ? highs[w] : own.high;
+  }
+  return own;
+}
+
+/// Looks at tiles of images: their samples, and the lams of the edges behind these that stand in
+/// memory.
+template <class T>
+__global__ void kernel_look_at_tiles(ImageTiles tiles, const T* values, Images images,
+                                     const __grid_constant__ PlacedLam row_lam,
+                                     const __grid_constant__ PlacedLam column_lam, Look<T>* looks) {
+  const bool has_lams = row_lam.data != nullptr || column_lam.data != nullptr;
+  Look<T> own;
+  tiles.for_each_pixel([&](std::int64_t i) {
+    own.add_sample(values[i]);
+    if (!has_lams) return;
+    const std::int64_t row = i / images.width;
+    const auto r = static_cast<std::int32_t>(row - tiles.image() * images.height);
+    const auto c = static_cast<std::int32_t>(i - row * images.width);
+    if (row_lam.data != nullptr && c + 1 < images.width && (c == 0 || row_lam.is_by_edge())) {
+      own.add_lam(row_lam.at(row, c));
+    }
+    if (column_lam.data != nullptr && r + 1 < images.height &&
+        (r == 0 || column_lam.is_by_edge())) {
+      own.add_lam(column_lam.at(tiles.image() * images.width + c, r));
+    }
+  });
+  own = look_of_block(own);
+  if (threadIdx.x == 0) looks[blockIdx.x] = own;
+}
+
+/// What is known of an image before its first pass.
+struct ImageFacts {
+  double offset;    // what its samples are counted from; NaN, so that all is, where it is refused
+  double largest;   // |x|, counted so
+  double scale;     // see gap_scale
+  bool is_copied;   // no lam but 0
+  bool is_refused;  // a sample that is not finite, or a lam that is none
+  bool has_start;
+};
+
+/// One block an image. `start_looks` may be null: all images start at 0.
+template <class T>
+__global__ void kernel_know_images(ImageTiles tiles, const T* x, const Look<T>* looks,
+                                   const Look<T>* start_looks, bool has_lam_number,
+                                   ImageFacts* facts) {
+  const std::int64_t image = blockIdx.x;
+  const auto look_at = [&](const Look<T>* of_tiles) {
+    Look<T> own;
+    for (std::int64_t i = threadIdx.x; i < tiles.tiles; i += kImageThreads) {
+      own.add(of_tiles[image * tiles.tiles + i]);
+    }
+    __syncthreads();  // nobody reads what the call before has shared
+    return look_of_block(own);
+  };
+  const Look<T> look = look_at(looks);
+  const bool has_start = start_looks != nullptr && look_at(start_looks).is_finite;
+  if (threadIdx.x != 0) return;
+  ImageFacts own = {0, 0, 1, !look.has_lam && !has_lam_number, false, false};
+  if (!own.is_copied) {
+    own.is_refused = look.has_bad_lam || !look.is_finite;
+    own.has_start = has_start;
+    if (own.is_refused) {
+      own.offset = std::numeric_limits<double>::quiet_NaN();
+    } else {
+      const T offset = origin_of(look.low, look.high, x[image * tiles.pixels]);
+      own.offset = static_cast<double>(offset);
+      own.largest = fmax(fabs(static_cast<double>(look.low - offset)),
+                         fabs(static_cast<double>(look.high - offset)));
+      own.scale = gap_scale<T>(own.largest);
+    }
+  }
+  facts[image] = own;
+}
+
 // --- Forward ---
 
 /// An image's progress where it may stop before others.
 struct ImageProgress {
   double t[2];        // of the momentum, by turns
   std::int32_t done;  // iterations
-  std::int32_t is_stopped;
+  bool is_stopped;
+  bool is_polished;
+  double gap;  // of what would be returned, times the square of the scale
 };
 
 template <class T>
 struct ImageArrays {
   const T* x;
-  T* row_input;     // X - Qb
-  T* column_input;  // X - P; first what the pass over the rows gives
-  T* y;
-  T* q;  // of the iteration before
+  T* input;    // of the rows, X - Qb; then of the columns, X - P
+  T* y;        // what the pass over the rows gives, then that over the columns
+  T* q;        // of the iteration before
+  T* q_ahead;  // Qb
+
+  [[nodiscard]] __device__ T new_q(std::int64_t i) const noexcept { return input[i] - y[i]; }
 };
 
-/// `start` may be null; an image whose own is not finite, as `start_size` tells, starts at 0.
+/// What samples are counted from.
 template <class T>
-__global__ void kernel_begin_images(ImageTiles tiles, ImageArrays<T> arrays, const T* start,
-                                    const double* start_size, ImageProgress* progress,
-                                    double* momentum, int iterations) {
-  const bool has_start = start != nullptr && isfinite(start_size[tiles.image()]);
+[[nodiscard]] __device__ T offset_of(const ImageFacts* facts, std::int64_t image) noexcept {
+  return facts == nullptr ? T(0) : static_cast<T>(facts[image].offset);
+}
+
+/// `start` may be null. What is copied or refused has stopped.
+template <class T>
+__global__ void kernel_begin_images(ImageTiles tiles, ImageArrays<T> arrays,
+                                    const ImageFacts* facts, const T* start,
+                                    ImageProgress* progress, double* momentum, int iterations) {
+  const ImageFacts own = facts[tiles.image()];
+  const auto offset = static_cast<T>(own.offset);
+  const bool has_start = start != nullptr && own.has_start;
   tiles.for_each_pixel([&](std::int64_t i) {
     const T q = has_start ? start[i] : T(0);
-    arrays.row_input[i] = arrays.x[i] - q;
     arrays.q[i] = q;
+    arrays.q_ahead[i] = q;
+    arrays.input[i] = (arrays.x[i] - offset) - q;
   });
   if (tiles.tile() != 0 || threadIdx.x != 0) return;
-  progress[tiles.image()] = {{1, 1}, iterations, 0};
-  if (momentum != nullptr) momentum[tiles.image() * iterations] = 0;
+  const bool is_settled = own.is_copied || own.is_refused;
+  progress[tiles.image()] = {{1, 1}, is_settled ? 0 : iterations, is_settled, false, 0};
+  for (int k = 0; momentum != nullptr && k < (is_settled ? iterations : 1); ++k) {
+    momentum[tiles.image() * iterations + k] = 0;
+  }
+}
+
+/// The sum of two; where one adds nothing the other keeps its bits, those of -0 too.
+template <class T>
+[[nodiscard]] __device__ T add_to(T value, T more) noexcept {
+  return more == 0 ? value : value + more;
 }
 
 template <class T>
 __global__ void kernel_begin_columns(ImageTiles tiles, ImageArrays<T> arrays) {
-  tiles.for_each_pixel([&](std::int64_t i) {
-    arrays.column_input[i] = arrays.x[i] - (arrays.row_input[i] - arrays.column_input[i]);
-  });
+  tiles.for_each_pixel(
+      [&](std::int64_t i) { arrays.input[i] = add_to(arrays.y[i], arrays.q_ahead[i]); });
 }
 
 /// The next iteration of Dykstra's; an image that has stopped does its last one again.
 template <class T>
-__global__ void kernel_begin_rows(ImageTiles tiles, ImageArrays<T> arrays,
+__global__ void kernel_begin_rows(ImageTiles tiles, ImageArrays<T> arrays, const ImageFacts* facts,
                                   const ImageProgress* progress, double* momentum, int iterations,
                                   int next) {
-  if (progress[tiles.image()].is_stopped != 0) return;
+  const auto offset = offset_of<T>(facts, tiles.image());
+  const bool is_stopped = progress[tiles.image()].is_stopped;
   tiles.for_each_pixel([&](std::int64_t i) {
-    arrays.row_input[i] = arrays.x[i] - (arrays.column_input[i] - arrays.y[i]);
+    const T ahead = is_stopped ? arrays.q_ahead[i] : arrays.new_q(i);
+    arrays.q_ahead[i] = ahead;
+    arrays.input[i] = (arrays.x[i] - offset) - ahead;
   });
-  if (momentum != nullptr && tiles.tile() == 0 && threadIdx.x == 0) {
+  if (momentum != nullptr && !is_stopped && tiles.tile() == 0 && threadIdx.x == 0) {
     momentum[tiles.image() * iterations + next] = 0;
   }
 }
 
 /// What decides on the momentum: above 0 over the image, it leads away.
 template <class T>
-__global__ void kernel_momentum_terms(ImageTiles tiles, ImageArrays<T> arrays, double* sums) {
+__global__ void kernel_momentum_terms(ImageTiles tiles, ImageArrays<T> arrays,
+                                      const ImageFacts* facts, double* sums) {
+  const double scale = facts[tiles.image()].scale;
   double sum = 0;
   tiles.for_each_pixel([&](std::int64_t i) {
-    const T q = arrays.column_input[i] - arrays.y[i];
-    const T ahead = arrays.x[i] - arrays.row_input[i];
-    sum += static_cast<double>(ahead - q) * static_cast<double>(q - arrays.q[i]);
+    const T q = arrays.new_q(i);
+    sum += (static_cast<double>(arrays.q_ahead[i] - q) * scale) *
+           (static_cast<double>(q - arrays.q[i]) * scale);
   });
   sum = sum_of_block(sum);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 template <class T>
-__global__ void kernel_accelerate_rows(ImageTiles tiles, ImageArrays<T> arrays, const double* sums,
+__global__ void kernel_accelerate_rows(ImageTiles tiles, ImageArrays<T> arrays,
+                                       const ImageFacts* facts, const double* sums,
                                        ImageProgress* progress, double* all_momentum,
                                        int iterations, int next) {
+  const auto offset = offset_of<T>(facts, tiles.image());
   ImageProgress& own = progress[tiles.image()];
-  if (own.is_stopped != 0) return;
+  if (own.is_stopped) {
+    tiles.for_each_pixel(
+        [&](std::int64_t i) { arrays.input[i] = (arrays.x[i] - offset) - arrays.q_ahead[i]; });
+    return;
+  }
   double sum = 0;
   for (std::int64_t i = threadIdx.x; i < tiles.tiles; i += kImageThreads) {
     sum += sums[tiles.image() * tiles.tiles + i];
@@ -176,164 +335,15 @@ __global__ void kernel_accelerate_rows(ImageTiles tiles, ImageArrays<T> arrays, 
   const double next_t = (1 + sqrt(1 + 4 * t * t)) / 2;
   const auto momentum = static_cast<T>((t - 1) / next_t);
   tiles.for_each_pixel([&](std::int64_t i) {
-    const T q = arrays.column_input[i] - arrays.y[i];
-    arrays.row_input[i] = arrays.x[i] - (q + momentum * (q - arrays.q[i]));
+    const T q = arrays.new_q(i);
+    const T ahead = q + momentum * (q - arrays.q[i]);
     arrays.q[i] = q;
+    arrays.q_ahead[i] = ahead;
+    arrays.input[i] = (arrays.x[i] - offset) - ahead;
   });
   if (tiles.tile() != 0 || threadIdx.x != 0) return;
   own.t[next % 2] = next_t;
   if (all_momentum != nullptr) all_momentum[tiles.image() * iterations + next] = momentum;
-}
-
-struct GapAndObjective {
-  double gap;
-  double objective;
-};
-
-/// See the CPU's duality_gap: behind a pass over the columns only the rows have a gap.
-template <class T>
-struct GapCall {
-  Images images;
-  ImageArrays<T> arrays;
-  PlacedLam row_lam;
-  PlacedLam column_lam;
-  const double* largest;  // of each image
-  GapAndObjective* rows;
-};
-
-/// The larger of two; NaN where one is.
-[[nodiscard]] __device__ inline double larger(double a, double b) noexcept {
-  return b > a || b != b ? b : a;
-}
-
-/// Largest |x| of each image, one block an image; NaN where there is one.
-template <class T>
-__global__ void kernel_largest(const T* x, std::int64_t pixels, double* largest) {
-  __shared__ double parts[kImageThreads];
-  double own = 0;
-  for (std::int64_t i = threadIdx.x; i < pixels; i += kImageThreads) {
-    own = larger(own, fabs(static_cast<double>(x[blockIdx.x * pixels + i])));
-  }
-  parts[threadIdx.x] = own;
-  __syncthreads();
-  for (int half = kImageThreads / 2; half > 0; half /= 2) {
-    if (static_cast<int>(threadIdx.x) < half) {
-      parts[threadIdx.x] = larger(parts[threadIdx.x], parts[threadIdx.x + half]);
-    }
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) largest[blockIdx.x] = parts[0];
-}
-
-template <class T>
-__global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
-  constexpr double kSnap = sizeof(T) == sizeof(float) ? 2e-5 : 1e-13;
-  const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const std::int64_t row = (std::int64_t{blockIdx.x} * kImageThreads + threadIdx.x) / kLanes;
-  const std::int32_t height = call.images.height;
-  const std::int32_t width = call.images.width;
-  if (row >= call.images.count * height) return;
-  const std::int64_t image = row / height;
-  const bool has_row_below = row - image * height + 1 < height;
-  const double largest = call.largest[image];
-  const std::int64_t first = row * width;
-  double gap = 0;
-  double objective = 0;
-  double u_before = 0;
-  double counted_before = 0;
-  for (std::int32_t c0 = 0; c0 < width; c0 += kLanes) {
-    const std::int32_t c = c0 + lane;
-    const std::int64_t i = first + c;
-    const bool is_inside = c < width;
-    const double x = is_inside ? static_cast<double>(call.arrays.x[i]) : 0;
-    const double y = is_inside ? static_cast<double>(call.arrays.y[i]) : 0;
-    const double p = is_inside ? x - static_cast<double>(call.arrays.column_input[i]) : 0;
-    double u = -p;  // summed up along the row
-    for (int apart = 1; apart < kLanes; apart *= 2) {
-      const double before = __shfl_up_sync(kWarp, u, apart);
-      if (lane >= apart) u += before;
-    }
-    u += u_before;
-    u_before = __shfl_sync(kWarp, u, kLanes - 1);
-    double counted = 0;
-    if (c + 1 < width) {
-      const double bound = call.row_lam.at(row, c);
-      const double near = kSnap * fmax(bound, largest);
-      counted = fmin(fmax(u, -bound), bound);
-      if (bound - counted <= near) counted = bound;
-      if (counted + bound <= near) counted = -bound;
-      const double rise = static_cast<double>(call.arrays.y[i + 1]) - y;
-      if (rise != 0) {
-        gap += bound * fabs(rise) - counted * rise;
-        objective += bound * fabs(rise);
-      }
-    }
-    const double from_left = __shfl_up_sync(kWarp, counted, 1);
-    const double residual = ((lane == 0 ? counted_before : from_left) - counted) - p;
-    counted_before = __shfl_sync(kWarp, counted, kLanes - 1);
-    if (is_inside) {
-      gap += residual * residual / 2;
-      objective += (x - y) * (x - y) / 2;
-    }
-    if (is_inside && has_row_below) {
-      const double rise = static_cast<double>(call.arrays.y[i + width]) - y;
-      const auto r = static_cast<std::int32_t>(row - image * height);
-      if (rise != 0) objective += call.column_lam.at(image * width + c, r) * fabs(rise);
-    }
-  }
-  for (int apart = kLanes / 2; apart > 0; apart /= 2) {
-    gap += __shfl_xor_sync(kWarp, gap, apart);
-    objective += __shfl_xor_sync(kWarp, objective, apart);
-  }
-  if (lane == 0) call.rows[row] = {gap, objective};
-}
-
-/// One block an image: sums the rows' gaps, and stops those images whose gap is small enough.
-__global__ inline void kernel_stop_images(const GapAndObjective* rows, std::int32_t height,
-                                          double tol, int done, ImageProgress* progress,
-                                          double* gaps, std::int32_t* still_running) {
-  double gap = 0;
-  double objective = 0;
-  for (std::int32_t r = static_cast<std::int32_t>(threadIdx.x); r < height; r += kImageThreads) {
-    gap += rows[std::int64_t{blockIdx.x} * height + r].gap;
-    objective += rows[std::int64_t{blockIdx.x} * height + r].objective;
-  }
-  gap = sum_of_block(gap);
-  objective = sum_of_block(objective);
-  if (threadIdx.x != 0) return;
-  ImageProgress& own = progress[blockIdx.x];
-  if (own.is_stopped != 0) return;
-  if (gaps != nullptr) gaps[blockIdx.x] = gap;
-  if (tol > 0 && !(gap > tol * objective)) {
-    own.is_stopped = 1;
-    own.done = done;
-  } else {
-    atomicAdd(still_running, 1);
-  }
-}
-
-/// Whether any lam of an image is not 0, one block an image.
-__global__ inline void kernel_find_lams(Images images, PlacedLam row_lam, PlacedLam column_lam,
-                                        bool* has_lam) {
-  bool own = false;
-  const auto look = [&](const PlacedLam& lam, std::int32_t lines, std::int32_t edges) {
-    if (lam.data == nullptr) {
-      own = own || (edges > 0 && lam.number != 0);
-      return;
-    }
-    const std::int32_t each = lam.lines.size > 1 ? edges : min(edges, 1);
-    for (std::int64_t i = threadIdx.x; i < std::int64_t{lines} * each; i += kImageThreads) {
-      const auto e = static_cast<std::int32_t>(i % max(each, 1));
-      own = own || lam.at(std::int64_t{blockIdx.x} * lines + i / max(each, 1), e) != 0;
-    }
-  };
-  look(row_lam, images.height, images.width - 1);
-  look(column_lam, images.width, images.height - 1);
-  if (__syncthreads_or(static_cast<int>(own)) == 0 && threadIdx.x == 0) {
-    has_lam[blockIdx.x] = false;
-  } else if (threadIdx.x == 0) {
-    has_lam[blockIdx.x] = true;
-  }
 }
 
 /// What a forward call writes.
@@ -342,8 +352,11 @@ struct FinishCall {
   PackedElements elements;
   std::int64_t pixels;
   ImageArrays<T> arrays;
+  const ImageFacts* facts;
+  const ImageProgress* progress;
+  const T* polished;  // null: no image is
+  T* returned;        // null: not wanted; what is returned, as it is rounded, less the offset
   bool sharp;
-  const bool* has_lam;  // null: all images have
   PlacedImages x;
   const void* x_data;
   DType dtype;  // of x and y
@@ -357,43 +370,65 @@ struct FinishCall {
 template <class Storage, class T>
 __global__ void kernel_finish_images(const __grid_constant__ FinishCall<T> call) {
   call.elements.for_each([&](std::int64_t i, std::int64_t row, std::int64_t column) {
-    const T x = call.arrays.x[i];
-    const T y = call.arrays.y[i];
+    const std::int64_t image = i / call.pixels;
+    const bool is_copied = call.facts[image].is_copied;
     if (call.dual_data != nullptr) {
       store_as(call.dual_data, call.dual_dtype, call.dual.offset(row) + column * call.dual.stride,
-               call.arrays.column_input[i] - y);
+               is_copied ? T(0) : call.arrays.new_q(i));
     }
     Storage& to = static_cast<Storage*>(call.y_data)[call.y.offset(row) + column * call.y.stride];
-    if (call.has_lam != nullptr && !call.has_lam[i / call.pixels]) {
+    if (is_copied) {
       to = static_cast<const Storage*>(call.x_data)[call.x.offset(row) + column * call.x.stride];
-    } else {
-      to = narrow<Storage>(call.sharp ? x + (x - y) : y);
+      return;
     }
+    const auto offset = static_cast<T>(call.facts[image].offset);
+    const T x = call.arrays.x[i] - offset;
+    const T y = call.polished != nullptr && call.progress[image].is_polished ? call.polished[i]
+                                                                             : call.arrays.y[i];
+    const T value = call.sharp ? mirror(x, y) : y;
+    to = narrow<Storage>(offset == 0 ? value : value + offset);
+    if (call.returned != nullptr) call.returned[i] = (y + offset) - offset;
   });
 }
 
-/// What became of each image. One that was copied had no iterations, nor one that came out NaN.
-template <class T>
+/// What becomes known of each image. One that was copied had no iterations, nor one that was
+/// refused, of which each line is one segment.
 struct TellCall {
-  const T* y;
-  std::int64_t pixels;
-  std::int64_t count;
+  std::int32_t height;
+  std::int32_t width;
+  const ImageFacts* facts;
   const ImageProgress* progress;
-  const bool* has_lam;
-  std::int32_t* iterations;  // null: not wanted; so the gaps
+  std::int32_t* iterations;  // null: not wanted; so the others
   double* gaps;
+  std::uint32_t* partitions;
+  SavedPasses saved;
+  int kept;  // iterations of which there are partitions
 };
 
-template <class T>
-__global__ void kernel_tell_images(TellCall<T> call) {
-  const std::int64_t image = std::int64_t{blockIdx.x} * kImageThreads + threadIdx.x;
-  if (image >= call.count) return;
-  const bool is_copied = !call.has_lam[image];
-  const T value = call.y[image * call.pixels];
-  if (call.iterations != nullptr) {
-    call.iterations[image] = is_copied || value != value ? 0 : call.progress[image].done;
+/// One block an image.
+__global__ inline void kernel_tell_images(const __grid_constant__ TellCall call) {
+  const std::int64_t image = blockIdx.x;
+  const ImageFacts facts = call.facts[image];
+  if (threadIdx.x == 0) {
+    const ImageProgress& progress = call.progress[image];
+    if (call.iterations != nullptr) call.iterations[image] = progress.done;
+    if (call.gaps != nullptr) {
+      call.gaps[image] = facts.is_copied    ? 0
+                         : facts.is_refused ? facts.offset
+                                            : progress.gap / facts.scale / facts.scale;
+    }
   }
-  if (call.gaps != nullptr && is_copied) call.gaps[image] = 0;
+  if (call.partitions == nullptr || !facts.is_refused) return;
+  const auto store = [&](std::int64_t first, std::int64_t words, std::int32_t length) {
+    const std::int64_t of_line = partition_words(length);
+    for (std::int64_t i = threadIdx.x; i < words; i += kImageThreads) {
+      call.partitions[first + i] = i % of_line == 0 ? static_cast<std::uint32_t>(Code::plain) : 0U;
+    }
+  };
+  for (int k = 0; k < call.kept; ++k) {
+    store(call.saved.rows(image, k), call.saved.row_words, call.width);
+    store(call.saved.columns(image, k), call.saved.column_words, call.height);
+  }
 }
 
 // --- Derivatives of the iterations ---
@@ -411,9 +446,8 @@ struct GradientArrays {
 template <class T>
 __global__ void kernel_begin_gradients(ImageTiles tiles, GradientArrays<T> arrays, bool sharp) {
   tiles.for_each_pixel([&](std::int64_t i) {
-    const T g = arrays.grad_y[i];
-    arrays.grad_x[i] = sharp ? 2 * g : T(0);
-    if (sharp) arrays.grad_y[i] = -g;
+    arrays.grad_x[i] = 0;
+    if (sharp) arrays.grad_y[i] = -arrays.grad_y[i];
     arrays.q_next[i] = 0;
     arrays.q_after[i] = 0;
   });
@@ -439,11 +473,13 @@ __global__ void kernel_gradient_of_columns(ImageTiles tiles, GradientArrays<T> a
 }
 
 template <class T>
-__global__ void kernel_gradient_of_rows(ImageTiles tiles, GradientArrays<T> arrays) {
+__global__ void kernel_gradient_of_rows(ImageTiles tiles, GradientArrays<T> arrays,
+                                        const std::int32_t* all_done, int iterations, int k) {
+  const bool is_last = k + 1 == iterations_of(all_done, iterations, tiles.image());
   tiles.for_each_pixel([&](std::int64_t i) {
-    const T incoming = arrays.q_after[i] + arrays.mean[i];
+    const T incoming = add_to(arrays.mean[i], arrays.q_after[i]);
     arrays.incoming[i] = incoming;
-    arrays.grad_x[i] += incoming;
+    arrays.grad_x[i] = is_last ? incoming : add_to(arrays.grad_x[i], incoming);
   });
 }
 
@@ -454,6 +490,14 @@ __global__ void kernel_gradient_before(ImageTiles tiles, GradientArrays<T> array
     arrays.q_after[i] = q;
     arrays.grad_x[i] -= q;
   });
+}
+
+/// From the gradient through the iterations, into which the negated one went, to that of
+/// sharpening.
+template <class T>
+__global__ void kernel_mirror_gradients(ImageTiles tiles, GradientArrays<T> arrays) {
+  tiles.for_each_pixel(
+      [&](std::int64_t i) { arrays.grad_x[i] = mirror(-arrays.grad_y[i], -arrays.grad_x[i]); });
 }
 
 template <class T>
@@ -469,22 +513,23 @@ template <class T>
 __global__ void kernel_begin_tangents(ImageTiles tiles, ImageArrays<T> arrays,
                                       const double* momentum, const std::int32_t* all_done,
                                       int iterations, int k) {
-  const int done = iterations_of(all_done, iterations, tiles.image());
-  if (k >= done) return;
-  const bool has_momentum = momentum != nullptr && k > 0;
+  const bool is_stopped = k >= iterations_of(all_done, iterations, tiles.image());
+  const bool has_momentum = momentum != nullptr && k > 0 && !is_stopped;
   const auto b = static_cast<T>(has_momentum ? momentum[tiles.image() * iterations + k] : 0);
   tiles.for_each_pixel([&](std::int64_t i) {
-    const T q = k > 0 ? arrays.column_input[i] - arrays.y[i] : T(0);
-    const T before = k > 0 ? arrays.q[i] : T(0);
-    arrays.row_input[i] = arrays.x[i] - (q + b * (q - before));
-    arrays.q[i] = q;
+    if (!is_stopped) {
+      const T q = k > 0 ? arrays.new_q(i) : T(0);
+      const T before = k > 0 ? arrays.q[i] : T(0);
+      arrays.q_ahead[i] = q + b * (q - before);
+      arrays.q[i] = q;
+    }
+    arrays.input[i] = arrays.x[i] - arrays.q_ahead[i];
   });
 }
 
 template <class T>
 __global__ void kernel_mirror_tangents(ImageTiles tiles, ImageArrays<T> arrays) {
-  tiles.for_each_pixel(
-      [&](std::int64_t i) { arrays.y[i] = arrays.x[i] + (arrays.x[i] - arrays.y[i]); });
+  tiles.for_each_pixel([&](std::int64_t i) { arrays.y[i] = mirror(arrays.x[i], arrays.y[i]); });
 }
 
 }  // namespace tautline::detail

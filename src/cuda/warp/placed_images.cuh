@@ -25,6 +25,19 @@ __device__ void store_as(void* data, DType dtype, std::int64_t at, T value) noex
 /// Where the elements of an array of images are, by rows.
 using PlacedImages = PlacedRows<const void* const>;
 
+/// The lams of one line.
+struct LineLams {
+  double number;
+  const void* data;  // null: the number
+  DType dtype;
+  std::int64_t first;
+  std::int64_t step;  // 0: one for the line
+
+  [[nodiscard]] __device__ double at(std::int32_t e) const noexcept {
+    return data == nullptr ? number : load_as<double>(data, dtype, first + e * step);
+  }
+};
+
 /// lams along rows or columns, as kernels see them.
 struct PlacedLam {
   double number;
@@ -32,11 +45,14 @@ struct PlacedLam {
   DType dtype;
   PlacedImages lines;
 
-  [[nodiscard]] __device__ double at(std::int64_t line, std::int32_t e) const noexcept {
-    if (data == nullptr) return number;
-    const std::int64_t edge = lines.size > 1 ? e : 0;
-    return load_as<double>(data, dtype, lines.offset(line) + edge * lines.stride);
+  [[nodiscard]] __device__ LineLams of(std::int64_t line) const noexcept {
+    if (data == nullptr) return {number, nullptr, dtype, 0, 0};
+    return {number, data, dtype, lines.offset(line), is_by_edge() ? lines.stride : 0};
   }
+  [[nodiscard]] __device__ double at(std::int64_t line, std::int32_t e) const noexcept {
+    return of(line).at(e);
+  }
+  [[nodiscard]] __device__ bool is_by_edge() const noexcept { return lines.size > 1; }
 };
 
 /// Of an image that had none, the first stands for what was done.

@@ -1,0 +1,78 @@
+// The duality gaps of all images of a batch, of any Y by the dual variables of an iterate.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/dispatch/image_launches.cuh"
+#include "cuda/kernels/kernel_image_gap.cuh"
+#include "step/row/scratch.h"
+
+namespace tautline::detail {
+
+/// Memory of the batch.
+struct GapArrays {
+  GapArrays(Scratch& scratch, const Images& images) noexcept
+      : tiles(scratch.take<Quality>(images.count * gap_tiles(images))) {
+    if (gap_tiles(images) == 1) return;
+    row_sums = scratch.take<double>(images.count * images.height * gap_tiles(images.width));
+    column_sums = scratch.take<double>(images.count * images.width * gap_tiles(images.height));
+  }
+
+  Quality* tiles;
+  double* row_sums = nullptr;
+  double* column_sums = nullptr;
+};
+
+/// What images are like, for their gaps and for the passes over them.
+template <class T>
+struct FactArrays {
+  FactArrays(Scratch& scratch, const Images& images) noexcept
+      : facts(scratch.take<ImageFacts>(images.count)),
+        looks(scratch.take<Look<T>>(images.count * ImageTiles(pixels_of(images)).tiles)),
+        start_looks(scratch.take<Look<T>>(images.count * ImageTiles(pixels_of(images)).tiles)) {}
+
+  ImageFacts* facts;
+  Look<T>* looks;
+  Look<T>* start_looks;
+};
+
+/// From packed samples; `start` may be null.
+template <class T>
+void find_facts(Launches& launches, const Images& images, const T* x, const T* start,
+                const ImageLam& row_lam, const ImageLam& column_lam,
+                const FactArrays<T>& memory) noexcept {
+  const ImageTiles tiles(pixels_of(images));
+  const std::int64_t blocks = images.count * tiles.tiles;
+  const PlacedLam rows = place(row_lam, images, Lines2d::rows);
+  const PlacedLam columns = place(column_lam, images, Lines2d::columns);
+  launches.launch(&kernel_look_at_tiles<T>, blocks, tiles, x, images, rows, columns, memory.looks);
+  if (start != nullptr) {
+    launches.launch(&kernel_look_at_tiles<T>, blocks, tiles, start, images, PlacedLam{},
+                    PlacedLam{}, memory.start_looks);
+  }
+  const bool has_lam_number = (!row_lam.array.given && row_lam.number != 0) ||
+                              (!column_lam.array.given && column_lam.number != 0);
+  const Look<T>* start_looks = start == nullptr ? nullptr : memory.start_looks;
+  launches.launch(&kernel_know_images<T>, images.count, tiles, x, memory.looks, start_looks,
+                  has_lam_number, memory.facts);
+}
+
+/// Leaves what tiles have, gap_tiles of an image, times the square of its scale. Of the call all
+/// but the memory is given.
+template <class T>
+void find_gaps(Launches& launches, GapCall<T> call, const GapArrays& memory) noexcept {
+  call.row_sums = memory.row_sums;
+  call.column_sums = memory.column_sums;
+  call.tiles = memory.tiles;
+  const Images& images = call.images;
+  const std::int64_t threads = images.count * gap_tiles(images) * kLanes;
+  const std::int64_t blocks = (threads + kImageThreads - 1) / kImageThreads;
+  if (memory.row_sums != nullptr) {
+    const std::int64_t lines = images.count * (std::int64_t{images.height} + images.width);
+    launches.launch(&kernel_gap_sums<T>, blocks, call);
+    launches.launch_over(&kernel_gap_sums_before<T>, lines, call);
+  }
+  launches.launch(&kernel_gap<T>, blocks, call);
+}
+
+}  // namespace tautline::detail
