@@ -15,7 +15,8 @@ struct Exception {
   const char* reason;
 };
 
-constexpr const char* kNanRows = "bad values in arrays are NaN rows: see refused_rows_test.cpp";
+constexpr const char* kNanRows =
+    "bad values in arrays are NaN rows or images: see refused_*_test.cpp";
 
 constexpr Exception kExceptions[] = {
     {"*/BadArgument.*/NegativeLam", kNanRows},
@@ -34,6 +35,7 @@ constexpr Exception kExceptions[] = {
     {"Status.NamesTheArgumentTheRuleTheValueAndThePlace", kNanRows},
     {"Arguments.MemoryThatCannotBeHadIsAStatus", "nothing is allocated: the call would run"},
     {"Executor.*", "only the CPU runs on the caller's threads"},
+    {"ImagesExecutor.ThreadsDoNotChangeBits", "only the CPU runs on the caller's threads"},
     {"Strides.ReachBeyondFourGigabytes", "32 GiB would be copied: see tests/cuda/call_test.cpp"},
 };
 

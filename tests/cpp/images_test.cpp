@@ -37,7 +37,7 @@ reference::Problem2d random_image(Random& random, std::int32_t height, std::int3
 TEST(Images, HaveTheIteratesOfTheOracle) {
   Random random(base_seed());
   for (const auto& [height, width] :
-       {std::pair{7, 12}, {12, 7}, {1, 9}, {9, 1}, {1, 1}, {40, 33}}) {
+       {std::pair{7, 12}, {12, 7}, {1, 9}, {9, 1}, {1, 1}, {40, 33}, {1, 70}, {100, 65}}) {
     const reference::Problem2d image = random_image(random, height, width, 0.6);
     for (const bool accelerated : {false, true}) {
       for (const int iterations : {1, 2, 4, 9}) {

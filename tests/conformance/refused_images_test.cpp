@@ -1,0 +1,64 @@
+// Where values cannot be an error, a bad lam makes its image NaN, with a partition of one segment a
+// line; the others have the bits that they have without it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "support/images.h"
+
+namespace tautline::testing {
+namespace {
+
+constexpr std::int64_t kCount = 3;
+constexpr std::int64_t kBad = 1;  // the image
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Both kinds of lams, on lines that have others beside it; one iteration, where it can reach few
+/// pixels by itself, and many.
+TEST(ImagesRefused, ABadLamMakesItsImageNanAndNoOther) {
+  Random random(base_seed());
+  const ImageBatch good = random_images(random, kCount, 7, 40, 0.5);
+  const std::vector<double> g = random_images(random, kCount, 7, 40, 1).x;
+  const Solver2d solvers[] = {{.iterations = 1},
+                              {.method = Method2d::accelerated, .iterations = 40, .tol = 1e-3},
+                              {.method = Method2d::accelerated,
+                               .iterations = 40,
+                               .tol = 1e-3,
+                               .derivative = Derivative2d::of_solution}};
+  for (const Solver2d& solver : solvers) {
+    const SolvedImagesCall expected(good, solver);
+    const ImageBatch expected_gradient = expected.backward(g);
+    for (const double value : {-1.0, kNan}) {
+      for (const bool of_rows : {true, false}) {
+        ImageBatch bad = good;
+        std::vector<double>& lams = of_rows ? bad.row_lam : bad.column_lam;
+        lams[lams.size() / kCount * kBad + 30] = value;
+        const SolvedImagesCall call(bad, solver);
+        const ImageBatch gradient = call.backward(g);
+        const std::span image_g = std::span(g).subspan(kBad * good.pixels(), good.pixels());
+        const double mean = std::accumulate(image_g.begin(), image_g.end(), 0.0) /
+                            static_cast<double>(good.pixels());
+        for (std::size_t i = 0; i < g.size(); ++i) {
+          if (i / good.pixels() == kBad) {
+            ASSERT_TRUE(std::isnan(call.y[i]));
+            ASSERT_TRUE(std::isnan(call.dual[i]));
+            ASSERT_NEAR(gradient.x[i], mean, 1e-14);
+          } else {
+            ASSERT_EQ(call.y[i], expected.y[i]);
+            ASSERT_EQ(call.dual[i], expected.dual[i]);
+            ASSERT_EQ(gradient.x[i], expected_gradient.x[i]);
+          }
+        }
+        for (std::size_t image = 0; image < kCount; ++image) {
+          EXPECT_EQ(std::isnan(call.gap[image]), image == kBad);
+          EXPECT_EQ(call.iterations[image], image == kBad ? 0 : expected.iterations[image]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tautline::testing
