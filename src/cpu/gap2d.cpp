@@ -10,15 +10,6 @@
 namespace tautline::detail {
 namespace {
 
-/// Where the caller has no dual variables. As many as prox_tv2d does at most with a tolerance, in
-/// Python.
-constexpr int kMostIterations = 128;
-
-/// More iterations can lower the gap by no more than the gap that their own result has: they stop
-/// where that is at most this part of it, or nothing but the objective's rounding.
-constexpr double kLittleToGain = 0.01;
-constexpr double kRounding = 1e-14;
-
 /// In float64, whatever the dtypes: a proof shall not be coarser than what it is of.
 class ImageGap {
  public:
@@ -44,23 +35,19 @@ class ImageGap {
       return std::numeric_limits<double>::quiet_NaN();
     }
     iterations_.start(call_.dual);
-    const int most = call_.dual.given ? 1 : kMostIterations;
+    const int most = call_.dual.given ? 1 : kGapIterations;
     double gap = std::numeric_limits<double>::infinity();
     for (int done = 1;; ++done) {
       iterations_.iterate(nullptr, nullptr);
       const bool is_last = done == most;
       if (is_last || done % kIterationsBetweenLooks == 0) {
         gap = std::fmin(gap, iterations_.quality_of(y_).gap);  // one that overflows is no number
-        if (is_last || is_little_to_gain(gap)) break;
+        if (is_last || is_little_to_gain(iterations_.quality_of(iterations_.arrays().y), gap))
+          break;
       }
       iterations_.go_on(Method2d::accelerated);
     }
     return gap / iterations_.scale() / iterations_.scale();
-  }
-
-  [[nodiscard]] bool is_little_to_gain(double gap) const noexcept {
-    const Quality own = iterations_.quality_of(iterations_.arrays().y);
-    return own.gap <= std::max(kLittleToGain * gap, kRounding * own.objective);
   }
 
   /// Whether all of y is finite.

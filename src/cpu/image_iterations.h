@@ -23,9 +23,6 @@
 
 namespace tautline::detail {
 
-/// How many iterations go by between looks at the gap.
-inline constexpr int kIterationsBetweenLooks = 4;
-
 /// Memory of one image's iterations, in the arithmetic of its type, row by row.
 template <class T>
 struct IterationArrays {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend.h"
+#include "cuda/dispatch/image_candidates.h"
 #include "cuda/dispatch/image_components.h"
 #include "cuda/dispatch/image_passes.h"
 #include "cuda/dispatch/rows.h"
@@ -71,10 +72,12 @@ bool is_empty(const Images& images) noexcept {
 /// with a gap or a start, the derivatives of the solution, jvp.
 std::size_t workspace2d(const Images& images, DType dtype, const Context& /*context*/) noexcept {
   if (is_empty(images)) return 0;
-  return std::max(image_passes_workspace(images, dtype), image_components_workspace(images));
+  return std::max({image_passes_workspace(images, dtype), image_components_workspace(images),
+                   image_candidates_workspace(images)});
 }
 
-Status forward2d(const Forward2d& call, const Context& context) noexcept {
+template <class Call>
+Status check_lam_numbers(const Call& call) noexcept {
   for (const auto& [lam, name] :
        {std::pair{call.row_lam, "row_lam"}, {call.column_lam, "column_lam"}}) {
     Status status = check_lam_number({lam.number, {nullptr, DType::float32, lam.array.given}});
@@ -82,6 +85,11 @@ Status forward2d(const Forward2d& call, const Context& context) noexcept {
     status.argument = name;
     return status;
   }
+  return {};
+}
+
+Status forward2d(const Forward2d& call, const Context& context) noexcept {
+  if (const Status status = check_lam_numbers(call); !status.ok()) return status;
   if (is_empty(call.images)) return empty_images_forward(call, context);
   return is_for_a_block(call) ? small_images_forward(call, context)
                               : image_passes_forward(call, context);
@@ -102,11 +110,10 @@ Status jvp2d(const Jvp2d& call, const Context& context) noexcept {
                                                              : image_passes_jvp(call, context);
 }
 
-/// Before anything is launched: no kernel has the gap of an image that is not the iterations' own.
-Status gap2d(const Gap2d& /*call*/, const Context& /*context*/) noexcept {
-  return {.code = StatusCode::invalid_argument,
-          .argument = "x",
-          .expected = "must be on the CPU: gap2d is not there on CUDA yet"};
+Status gap2d(const Gap2d& call, const Context& context) noexcept {
+  if (const Status status = check_lam_numbers(call); !status.ok()) return status;
+  return is_empty(call.images) ? empty_images_gap(call, context)
+                               : image_candidates_gap(call, context);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ constexpr Exception kExceptions[] = {
     {"*/ImagesBadArgument.*/NegativeColumnLam", kNanRows},
     {"*/ImagesBadArgument.*/NanColumnLam", kNanRows},
     {"ImagesArguments.ABadValueIsFoundAtItsPlaceInTheArgument", kNanRows},
+    {"ImagesGap.ABadValueIsFoundAtItsPlaceInTheArgument", kNanRows},
     {"Status.NamesTheArgumentTheRuleTheValueAndThePlace", kNanRows},
     {"Arguments.MemoryThatCannotBeHadIsAStatus", "nothing is allocated: the call would run"},
     {"Executor.*", "only the CPU runs on the caller's threads"},

@@ -51,7 +51,11 @@ TEST(ImagesRefused, ABadLamMakesItsImageNanAndNoOther) {
             ASSERT_EQ(gradient.x[i], expected_gradient.x[i]);
           }
         }
+        std::vector<double> gap(kCount);  // of the good solutions
+        const ConstView y = view(expected.y.data(), {kCount, good.height, good.width});
+        ASSERT_TRUE(gap2d(bad.problem(), {.y = y}, gap).ok());
         for (std::size_t image = 0; image < kCount; ++image) {
+          EXPECT_EQ(std::isnan(gap[image]), image == kBad);
           EXPECT_EQ(std::isnan(call.gap[image]), image == kBad);
           EXPECT_EQ(call.iterations[image], image == kBad ? 0 : expected.iterations[image]);
         }

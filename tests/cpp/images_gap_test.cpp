@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "support/images.h"
 #include "support/integer_images.h"
@@ -421,8 +422,19 @@ TEST(ImagesGap, BadArgumentsAreNamedAndNothingIsWritten) {
                    gap)
                   .starts_with("dual: "));
   EXPECT_TRUE(told(with(good, [](Problem2d& p) { p.x = {}; }), candidate, gap).starts_with("x: "));
+}
+
+TEST(ImagesGap, ABadValueIsFoundAtItsPlaceInTheArgument) {
+  const std::vector<float> x(24, 1);
+  std::vector<float> row_lam(18, 1);
   row_lam[17] = -1;
-  EXPECT_EQ(told(good, candidate, gap), "row_lam: must be >= 0 and not NaN, got -1 at index 17");
+  std::vector<double> gap(2, -7);
+  const Status status = gap2d({.x = view(x.data(), {2, 3, 4}),
+                               .row_lam = view(std::as_const(row_lam).data(), {2, 3, 3}),
+                               .column_lam = 1.0},
+                              {.y = view(x.data(), {2, 3, 4})}, gap);
+  EXPECT_EQ(message(status), "row_lam: must be >= 0 and not NaN, got -1 at index 17");
+  EXPECT_EQ(gap, (std::vector<double>{-7, -7}));
 }
 
 }  // namespace

@@ -268,10 +268,14 @@ def test_no_op_takes_a_host_tensor_for_one_of_the_device():
         _extension.weighted_backward(x, partition, x, x, torch.ones(50), 1, False, *wanted, False)
 
 
-def test_the_gap_of_any_image_is_not_there_yet():
-    x = noise(4, 50)
-    with pytest.raises(ValueError, match="x: must be on the CPU: gap2d is not there on CUDA yet"):
-        tautline.gap2d(x, x, 0.3)
+@pytest.mark.parametrize("with_dual", [False, True])
+def test_the_gap_of_any_image_is_that_on_the_cpu(with_dual):
+    x = noise(3, 40, 50)
+    y, info = tautline.prox_tv2d(x, 0.3, return_info=True)
+    dual = info.dual if with_dual else None
+    gap = tautline.gap2d(x, y, 0.3, dual=dual)
+    expected = tautline.gap2d(x.cpu(), y.cpu(), 0.3, dual=dual.cpu() if with_dual else None)
+    torch.testing.assert_close(gap.cpu(), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_arguments_on_another_device_raise():

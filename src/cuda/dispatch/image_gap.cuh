@@ -29,31 +29,44 @@ struct FactArrays {
   FactArrays(Scratch& scratch, const Images& images) noexcept
       : facts(scratch.take<ImageFacts>(images.count)),
         looks(scratch.take<Look<T>>(images.count * ImageTiles(pixels_of(images)).tiles)),
-        start_looks(scratch.take<Look<T>>(images.count * ImageTiles(pixels_of(images)).tiles)) {}
+        start_looks(scratch.take<Look<T>>(images.count * ImageTiles(pixels_of(images)).tiles)),
+        candidate_looks(scratch.take<Look<T>>(images.count * ImageTiles(pixels_of(images)).tiles)) {
+  }
 
   ImageFacts* facts;
   Look<T>* looks;
   Look<T>* start_looks;
+  Look<T>* candidate_looks;
 };
 
-/// From packed samples; `start` may be null.
+/// What facts are found from: packed arrays.
 template <class T>
-void find_facts(Launches& launches, const Images& images, const T* x, const T* start,
-                const ImageLam& row_lam, const ImageLam& column_lam,
+struct FactsCall {
+  const T* x = nullptr;
+  const T* start = nullptr;  // may be null; so the other
+  /// Images of which this is not finite are refused, and none is copied.
+  const T* candidate = nullptr;
+};
+
+template <class T>
+void find_facts(Launches& launches, const Images& images, const ImageLam& row_lam,
+                const ImageLam& column_lam, const FactsCall<T>& call,
                 const FactArrays<T>& memory) noexcept {
   const ImageTiles tiles(pixels_of(images));
   const std::int64_t blocks = images.count * tiles.tiles;
-  const PlacedLam rows = place(row_lam, images, Lines2d::rows);
-  const PlacedLam columns = place(column_lam, images, Lines2d::columns);
-  launches.launch(&kernel_look_at_tiles<T>, blocks, tiles, x, images, rows, columns, memory.looks);
-  if (start != nullptr) {
-    launches.launch(&kernel_look_at_tiles<T>, blocks, tiles, start, images, PlacedLam{},
-                    PlacedLam{}, memory.start_looks);
-  }
+  const auto look_at = [&](const T* values, const PlacedLam& rows, const PlacedLam& columns,
+                           Look<T>* looks) -> const Look<T>* {
+    if (values == nullptr) return nullptr;
+    launches.launch(&kernel_look_at_tiles<T>, blocks, tiles, values, images, rows, columns, looks);
+    return looks;
+  };
+  const Look<T>* looks = look_at(call.x, place(row_lam, images, Lines2d::rows),
+                                 place(column_lam, images, Lines2d::columns), memory.looks);
+  const Look<T>* start = look_at(call.start, {}, {}, memory.start_looks);
+  const Look<T>* candidate = look_at(call.candidate, {}, {}, memory.candidate_looks);
   const bool has_lam_number = (!row_lam.array.given && row_lam.number != 0) ||
                               (!column_lam.array.given && column_lam.number != 0);
-  const Look<T>* start_looks = start == nullptr ? nullptr : memory.start_looks;
-  launches.launch(&kernel_know_images<T>, images.count, tiles, x, memory.looks, start_looks,
+  launches.launch(&kernel_know_images<T>, images.count, tiles, call.x, looks, start, candidate,
                   has_lam_number, memory.facts);
 }
 

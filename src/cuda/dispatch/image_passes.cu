@@ -5,58 +5,24 @@
 
 #include "cuda/dispatch/component_means.cuh"
 #include "cuda/dispatch/device.h"
-#include "cuda/dispatch/image_gap.cuh"
-#include "cuda/dispatch/image_launches.cuh"
-#include "cuda/dispatch/rows.h"
-#include "cuda/dispatch/unweighted.h"
+#include "cuda/dispatch/image_iterations.cuh"
 #include "cuda/dispatch/workspace.h"
-#include "cuda/kernels/kernel_images.cuh"
-#include "step/row/scratch.h"
 
 namespace tautline::detail {
 namespace {
 
 template <class T>
-constexpr DType kDType = sizeof(T) == sizeof(float) ? DType::float32 : DType::float64;
-
-std::size_t passes_workspace(const Images& images) noexcept {
-  return std::max(unweighted_workspace(lines_of(images, Lines2d::rows)),
-                  unweighted_workspace(lines_of(images, Lines2d::columns)));
-}
-
-/// Arrays of the whole batch. Polishing takes its components' parents from those that the
-/// iterations have left: see ForwardPasses.
-template <class T>
 struct ForwardArrays {
   ForwardArrays(Scratch& scratch, const Images& images) noexcept
-      : x(scratch.take<T>(images.count * pixels_of(images))),
-        input(scratch.take<T>(images.count * pixels_of(images))),
-        y(scratch.take<T>(images.count * pixels_of(images))),
-        q(scratch.take<T>(images.count * pixels_of(images))),
-        q_ahead(scratch.take<T>(images.count * pixels_of(images))),
-        sums(scratch.take<double>(images.count * ImageTiles(pixels_of(images)).tiles)),
-        progress(scratch.take<ImageProgress>(images.count)),
-        still_running(scratch.take<std::int32_t>(1)),
+      : iterations(scratch, images),
         partitions(scratch.take<std::uint32_t>(SavedPasses(images).words())),
-        facts(scratch, images),
-        gaps(scratch, images),
-        components(scratch, images, q) {
-    passes = scratch.take<std::byte>(static_cast<std::int64_t>(passes_workspace(images)));
-  }
+        components(scratch, images, iterations.q) {}
 
-  T* x;
-  T* input;
-  T* y;
-  T* q;
-  T* q_ahead;
-  double* sums;
-  ImageProgress* progress;
-  std::int32_t* still_running;
+  PassArrays<T> iterations;
   std::uint32_t* partitions;  // of the last passes, where the caller does not want them
-  FactArrays<T> facts;
-  GapArrays gaps;
+  /// To polish with: parents have the memory of q, and what is polished that of q_ahead, which only
+  /// iterations need.
   ComponentArrays components;
-  std::byte* passes;
 };
 
 template <class T>
@@ -80,67 +46,6 @@ struct BackwardArrays {
   std::byte* passes;
 };
 
-RowLam lam_of_lines(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
-  RowLam result = {lam.number, {}};
-  if (lam.array.given) result.array = by_lines(lam.array, images.batch_dims, lines);
-  return result;
-}
-
-/// What the passes of one call share.
-template <class T>
-class Passes {
- public:
-  Passes(const Images& images, std::byte* workspace, const Context& context) noexcept
-      : images_(images), context_(context) {
-    context_.workspace = workspace;
-    context_.workspace_size = passes_workspace(images);
-  }
-
-  [[nodiscard]] Status forward(Lines2d lines, const ImageLam& lam, const T* in, T* out,
-                               std::uint32_t* partition) const noexcept {
-    Forward1d call;
-    call.rows = lines_of(images_, lines);
-    call.x = array<const void>(in, lines);
-    call.lam = lam_of_lines(lam, images_, lines);
-    call.y = array<void>(out, lines);
-    call.partition = partition;
-    return unweighted_forward(call, context_);
-  }
-
-  /// `grad_lam`, where it is given, is packed.
-  [[nodiscard]] Status backward(Lines2d lines, const std::uint32_t* partition, const T* in, T* mean,
-                                const ImageArray& grad_lam) const noexcept {
-    Backward1d call;
-    call.solved.rows = lines_of(images_, lines);
-    call.solved.partition = partition;
-    call.grad_y = array<const void>(in, lines);
-    call.grad_x = array<void>(mean, lines);
-    if (grad_lam.given) call.grad_lam = by_lines(grad_lam, images_.batch_dims, lines);
-    return unweighted_backward(call, context_);
-  }
-
-  [[nodiscard]] Status jvp(Lines2d lines, const std::uint32_t* partition, const T* in,
-                           const ConstImageArray& lam, T* out) const noexcept {
-    Jvp1d call;
-    call.solved.rows = lines_of(images_, lines);
-    call.solved.partition = partition;
-    call.tangent_x = array<const void>(in, lines);
-    if (lam.given) call.tangent_lam = by_lines(lam, images_.batch_dims, lines);
-    call.tangent_y = array<void>(out, lines);
-    return rows_jvp(call, context_);
-  }
-
- private:
-  template <class Data>
-  [[nodiscard]] BasicRowArray<Data> array(Data* data, Lines2d lines) const noexcept {
-    return by_lines(packed_images(data, kDType<T>, images_, images_.height, images_.width),
-                    images_.batch_dims, lines);
-  }
-
-  const Images& images_;
-  Context context_;
-};
-
 template <class T>
 class ForwardPasses {
  public:
@@ -149,24 +54,21 @@ class ForwardPasses {
       : call_(call),
         images_(call.images),
         memory_(memory),
-        tiles_(pixels_of(call.images)),
-        passes_(call.images, memory.passes, context),
-        launches_(context) {}
+        progress_(memory.iterations.progress),
+        iterations_(call.images, call.row_lam, call.column_lam, memory.iterations, context),
+        launches_(iterations_.launches()) {}
 
   Status run() noexcept {
-    begin();
     const Solver2d& solver = call_.solver;
+    iterations_.load(call_.x, call_.y.data != call_.x.data);
+    iterations_.begin(call_.start, {}, call_.momentum, solver.iterations);
     for (int k = 0; k < solver.iterations && launches_.status().ok(); ++k) {
-      if (k > 0) begin_iteration(k);
-      launches_.add(passes_.forward(Lines2d::rows, call_.row_lam, arrays_.input, arrays_.y,
-                                    partition(Lines2d::rows, k)));
-      over_tiles(&kernel_begin_columns<T>, arrays_);
-      launches_.add(passes_.forward(Lines2d::columns, call_.column_lam, arrays_.input, arrays_.y,
-                                    partition(Lines2d::columns, k)));
+      if (k > 0) iterations_.go_on(solver.method, call_.momentum, solver.iterations, k);
+      iterations_.iterate(partition(Lines2d::rows, k), partition(Lines2d::columns, k));
       const bool is_last = k + 1 == solver.iterations;
       const bool looks = solver.tol > 0 && ((k + 1) % kIterationsBetweenLooks == 0 || is_last);
       if (looks || (is_last && call_.gap != nullptr)) look_at_gaps(k + 1);
-      if (looks && !is_last && has_all_stopped()) {
+      if (looks && !is_last && iterations_.has_all_stopped()) {
         repeat_partitions(k);
         break;
       }
@@ -177,45 +79,6 @@ class ForwardPasses {
   }
 
  private:
-  static constexpr int kIterationsBetweenLooks = 4;
-
-  template <class... Parameters, class... Arguments>
-  void over_tiles(void (*kernel)(ImageTiles, Parameters...),
-                  const Arguments&... arguments) noexcept {
-    launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
-  }
-
-  [[nodiscard]] const ImageFacts* facts() const noexcept { return memory_.facts.facts; }
-
-  void begin() noexcept {
-    const bool in_place = call_.y.data == call_.x.data;
-    const bool is_ready = call_.x.dtype == kDType<T> && is_packed(call_.x, images_);
-    arrays_ = {is_ready && !in_place ? static_cast<const T*>(call_.x.data) : memory_.x,
-               memory_.input, memory_.y, memory_.q, memory_.q_ahead};
-    if (arrays_.x == memory_.x) launches_.pack(call_.x, images_, memory_.x);
-    const T* start = nullptr;
-    if (call_.start.given) {  // for a while in y's place
-      launches_.pack(call_.start, images_, memory_.y);
-      start = memory_.y;
-    }
-    find_facts(launches_, images_, arrays_.x, start, call_.row_lam, call_.column_lam,
-               memory_.facts);
-    over_tiles(&kernel_begin_images<T>, arrays_, facts(), start, memory_.progress, call_.momentum,
-               call_.solver.iterations);
-  }
-
-  void begin_iteration(int k) noexcept {
-    const int iterations = call_.solver.iterations;
-    if (call_.solver.method == Method2d::dykstra) {
-      over_tiles(&kernel_begin_rows<T>, arrays_, facts(), memory_.progress, call_.momentum,
-                 iterations, k);
-      return;
-    }
-    over_tiles(&kernel_momentum_terms<T>, arrays_, facts(), memory_.sums);
-    over_tiles(&kernel_accelerate_rows<T>, arrays_, facts(), memory_.sums, memory_.progress,
-               call_.momentum, iterations, k);
-  }
-
   [[nodiscard]] bool is_of_solution() const noexcept {
     return call_.solver.derivative == Derivative2d::of_solution;
   }
@@ -231,38 +94,10 @@ class ForwardPasses {
     return partitions() + (lines == Lines2d::rows ? saved.rows(0, kept) : saved.columns(0, kept));
   }
 
-  /// Leaves what the tiles of images have, of any y by the last iterate.
-  void find_gaps_of(const T* y, bool only_moved) noexcept {
-    GapCall<T> gap = {};
-    gap.images = images_;
-    gap.x = arrays_.x;
-    gap.column_input = arrays_.input;
-    gap.column_output = arrays_.y;
-    gap.y = y;
-    gap.row_lam = place(call_.row_lam, images_, Lines2d::rows);
-    gap.column_lam = place(call_.column_lam, images_, Lines2d::columns);
-    gap.facts = facts();
-    gap.only_moved = only_moved;
-    find_gaps(launches_, gap, memory_.gaps);
-  }
-
   void look_at_gaps(int done) noexcept {
-    launches_.clear(memory_.still_running, 1);
-    find_gaps_of(arrays_.y, false);
-    launches_.launch(&kernel_stop_images, images_.count, memory_.gaps.tiles, gap_tiles(images_),
-                     call_.solver.tol, done, memory_.progress, memory_.still_running);
-  }
-
-  /// Waits for the device, but not while a graph is captured, which runs all iterations.
-  [[nodiscard]] bool has_all_stopped() noexcept {
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    launches_.add(cudaStreamIsCapturing(launches_.stream(), &capture));
-    if (capture != cudaStreamCaptureStatusNone || !launches_.status().ok()) return false;
-    std::int32_t still_running = 0;
-    launches_.add(cudaMemcpyAsync(&still_running, memory_.still_running, sizeof(still_running),
-                                  cudaMemcpyDeviceToHost, launches_.stream()));
-    launches_.add(cudaStreamSynchronize(launches_.stream()));
-    return still_running == 0 && launches_.status().ok();
+    launches_.clear(memory_.iterations.still_running, 1);
+    iterations_.find_gaps_of(iterations_.arrays().y, false, &kernel_stop_images, call_.solver.tol,
+                             done, progress_, memory_.iterations.still_running);
   }
 
   /// An image that has stopped would do its last iteration again and again.
@@ -281,29 +116,27 @@ class ForwardPasses {
   [[nodiscard]] bool polishes() const noexcept {
     return is_of_solution() && call_.solver.tol > 0 && can_find_components(images_);
   }
-  /// What only iterations need gives its memory: q the components' parents, q_ahead the values.
-  [[nodiscard]] T* polished() const noexcept { return memory_.q_ahead; }
+  [[nodiscard]] T* polished() const noexcept { return memory_.iterations.q_ahead; }
   void polish() noexcept {
     ComponentMeans components(images_, partitions(), memory_.components, launches_);
     components.find();
-    over_tiles(&kernel_samples<T>, arrays_.x, facts(), components.values());
-    components.add_pulls(place(call_.row_lam, images_, Lines2d::rows),
-                         place(call_.column_lam, images_, Lines2d::columns));
+    iterations_.over_tiles(&kernel_samples<T>, iterations_.arrays().x, iterations_.facts(),
+                           components.values());
+    components.add_pulls(iterations_.row_lam(), iterations_.column_lam());
     components.average(polished());
-    find_gaps_of(polished(), false);
-    launches_.launch(&kernel_take_polished, images_.count, memory_.gaps.tiles, gap_tiles(images_),
-                     memory_.progress);
+    iterations_.find_gaps_of(polished(), false, &kernel_take_polished, progress_);
   }
 
   void finish() noexcept {
-    const std::int64_t all = images_.count * tiles_.pixels;
-    T* returned = call_.gap != nullptr ? memory_.q : nullptr;
+    const std::int64_t pixels = pixels_of(images_);
+    const std::int64_t all = images_.count * pixels;
+    T* returned = call_.gap != nullptr ? memory_.iterations.q : nullptr;
     FinishCall<T> finish = {};
     finish.elements = {all, images_.width};
-    finish.pixels = tiles_.pixels;
-    finish.arrays = arrays_;
-    finish.facts = facts();
-    finish.progress = memory_.progress;
+    finish.pixels = pixels;
+    finish.arrays = iterations_.arrays();
+    finish.facts = iterations_.facts();
+    finish.progress = progress_;
     finish.polished = polishes() ? polished() : nullptr;
     finish.returned = returned;
     finish.sharp = call_.mode == Mode::sharp;
@@ -321,13 +154,11 @@ class ForwardPasses {
       launches_.launch_over(&kernel_finish_images<decltype(storage), T>, all, finish);
     });
     if (returned != nullptr) {  // what the result loses by its offset belongs to the gap
-      find_gaps_of(returned, true);
-      launches_.launch(&kernel_take_gaps, images_.count, memory_.gaps.tiles, gap_tiles(images_),
-                       facts(), memory_.progress);
+      iterations_.find_gaps_of(returned, true, &kernel_take_gaps, iterations_.facts(), progress_);
     }
     const TellCall tell = {
-        images_.height,   images_.width,        facts(),
-        memory_.progress, call_.iterations,     call_.gap,
+        images_.height,   images_.width,        iterations_.facts(),
+        progress_,        call_.iterations,     call_.gap,
         call_.partitions, SavedPasses(images_), is_of_solution() ? 1 : call_.solver.iterations};
     launches_.launch(&kernel_tell_images, images_.count, tell);
   }
@@ -335,10 +166,9 @@ class ForwardPasses {
   const Forward2d& call_;
   const Images& images_;
   const ForwardArrays<T> memory_;
-  const ImageTiles tiles_;
-  const Passes<T> passes_;
-  Launches launches_;
-  ImageArrays<T> arrays_ = {};
+  ImageProgress* const progress_;
+  BatchIterations<T> iterations_;
+  Launches& launches_;
 };
 
 template <class T>
@@ -418,7 +248,7 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
   const SolvedImages& solved = call.solved;
   const Images& images = solved.images;
   Scratch scratch(static_cast<std::byte*>(context.workspace));
-  const ForwardArrays<T> memory(scratch, images);
+  const PassArrays<T> memory(scratch, images);
   const ImageTiles tiles(pixels_of(images));
   const std::int64_t all = images.count * tiles.pixels;
   const Passes<T> passes(images, memory.passes, context);
@@ -511,6 +341,12 @@ Status empty_images_forward(const Forward2d& call, const Context& context) noexc
   launches.clear(call.momentum, count * call.solver.iterations);
   launches.clear(call.gap, count);
   launches.clear(call.iterations, count);
+  return launches.status();
+}
+
+Status empty_images_gap(const Gap2d& call, const Context& context) noexcept {
+  Launches launches(context);
+  launches.clear(call.gap, call.images.count);
   return launches.status();
 }
 

@@ -17,6 +17,7 @@ Status image_passes_jvp(const Jvp2d& call, const Context& context) noexcept;
 
 /// Images without pixels are solved, and may still have lams.
 Status empty_images_forward(const Forward2d& call, const Context& context) noexcept;
+Status empty_images_gap(const Gap2d& call, const Context& context) noexcept;
 Status empty_images_backward(const Backward2d& call, const Context& context) noexcept;
 
 }  // namespace tautline::detail

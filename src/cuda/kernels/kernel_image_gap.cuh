@@ -271,6 +271,31 @@ __global__ inline void kernel_stop_images(const Quality* tiles, std::int64_t eac
   }
 }
 
+/// The gap of candidates, one block an image: the least one counts.
+__global__ inline void kernel_lower_gaps(const Quality* tiles, std::int64_t each,
+                                         ImageProgress* progress) {
+  const double gap = sum_of_tiles(tiles, blockIdx.x, each).gap;
+  ImageProgress& own = progress[blockIdx.x];
+  if (threadIdx.x == 0 && !own.is_stopped) own.gap = fmin(own.gap, gap);
+}
+
+/// The same iterations' own: stops images where more of them would lower the gap by little.
+__global__ inline void kernel_stop_gaps(const Quality* tiles, std::int64_t each,
+                                        ImageProgress* progress, std::int32_t* still_running) {
+  const Quality quality = sum_of_tiles(tiles, blockIdx.x, each);
+  ImageProgress& own = progress[blockIdx.x];
+  if (threadIdx.x != 0 || own.is_stopped) return;
+  own.is_stopped = is_little_to_gain(quality, own.gap);
+  if (!own.is_stopped) atomicAdd(still_running, 1);
+}
+
+/// Candidates as the samples of their images are counted.
+template <class T>
+__global__ void kernel_count_candidates(ImageTiles tiles, const ImageFacts* facts, T* y) {
+  const auto offset = offset_of<T>(facts, tiles.image());
+  tiles.for_each_pixel([&](std::int64_t i) { y[i] -= offset; });
+}
+
 /// One block an image: takes what is polished where it has the smaller gap.
 __global__ inline void kernel_take_polished(const Quality* tiles, std::int64_t each,
                                             ImageProgress* progress) {

@@ -187,11 +187,13 @@ struct ImageFacts {
   bool has_start;
 };
 
-/// One block an image. `start_looks` may be null: all images start at 0.
+/// One block an image. `start_looks` may be null: all images start at 0. So may `candidate_looks`:
+/// with them an image is refused where a candidate for its solution is not finite, and none is
+/// copied.
 template <class T>
 __global__ void kernel_know_images(ImageTiles tiles, const T* x, const Look<T>* looks,
-                                   const Look<T>* start_looks, bool has_lam_number,
-                                   ImageFacts* facts) {
+                                   const Look<T>* start_looks, const Look<T>* candidate_looks,
+                                   bool has_lam_number, ImageFacts* facts) {
   const std::int64_t image = blockIdx.x;
   const auto look_at = [&](const Look<T>* of_tiles) {
     Look<T> own;
@@ -203,10 +205,12 @@ __global__ void kernel_know_images(ImageTiles tiles, const T* x, const Look<T>* 
   };
   const Look<T> look = look_at(looks);
   const bool has_start = start_looks != nullptr && look_at(start_looks).is_finite;
+  const bool has_candidate = candidate_looks != nullptr;
+  const bool is_bad_candidate = has_candidate && !look_at(candidate_looks).is_finite;
   if (threadIdx.x != 0) return;
-  ImageFacts own = {0, 0, 1, !look.has_lam && !has_lam_number, false, false};
+  ImageFacts own = {0, 0, 1, !has_candidate && !look.has_lam && !has_lam_number, false, false};
   if (!own.is_copied) {
-    own.is_refused = look.has_bad_lam || !look.is_finite;
+    own.is_refused = look.has_bad_lam || !look.is_finite || is_bad_candidate;
     own.has_start = has_start;
     if (own.is_refused) {
       own.offset = std::numeric_limits<double>::quiet_NaN();
@@ -265,7 +269,8 @@ __global__ void kernel_begin_images(ImageTiles tiles, ImageArrays<T> arrays,
   });
   if (tiles.tile() != 0 || threadIdx.x != 0) return;
   const bool is_settled = own.is_copied || own.is_refused;
-  progress[tiles.image()] = {{1, 1}, is_settled ? 0 : iterations, is_settled, false, 0};
+  const double gap = std::numeric_limits<double>::infinity();
+  progress[tiles.image()] = {{1, 1}, is_settled ? 0 : iterations, is_settled, false, gap};
   for (int k = 0; momentum != nullptr && k < (is_settled ? iterations : 1); ++k) {
     momentum[tiles.image() * iterations + k] = 0;
   }

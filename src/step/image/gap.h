@@ -15,6 +15,9 @@
 
 namespace tautline::detail {
 
+/// How many iterations go by between looks at the gap.
+inline constexpr int kIterationsBetweenLooks = 4;
+
 struct Quality {
   double gap = 0;
   double objective = 0;
@@ -77,6 +80,16 @@ template <class T>
 [[nodiscard]] constexpr double pixel_residual(double left, double right, double above, double below,
                                               double change) noexcept {
   return (left - right) + (above - below) - change;
+}
+
+/// Of an image that iterations have not made, their dual variables tell the gap: so many of them,
+/// where the caller has none.
+inline constexpr int kGapIterations = 128;
+
+/// More iterations can lower that gap by no more than the one that their own result has: they stop
+/// where this is at most a hundredth of it, or nothing but the objective's rounding.
+[[nodiscard]] constexpr bool is_little_to_gain(const Quality& own, double gap) noexcept {
+  return own.gap <= std::max(0.01 * gap, 1e-14 * own.objective);
 }
 
 }  // namespace tautline::detail

@@ -1,0 +1,15 @@
+// The gap of any image by iterations of its problem.
+#pragma once
+
+#include <cstddef>
+
+#include "backend.h"
+
+namespace tautline::detail {
+
+std::size_t image_candidates_workspace(const Images& images) noexcept;
+
+/// Of at least one image with a pixel.
+Status image_candidates_gap(const Gap2d& call, const Context& context) noexcept;
+
+}  // namespace tautline::detail

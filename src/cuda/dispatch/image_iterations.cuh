@@ -1,0 +1,230 @@
+// The iterations of a batch of images on CUDA: the 1D calls over all rows and all columns by turns,
+// and what stands between them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cuda/dispatch/image_gap.cuh"
+#include "cuda/dispatch/image_launches.cuh"
+#include "cuda/dispatch/rows.h"
+#include "cuda/dispatch/unweighted.h"
+#include "cuda/kernels/kernel_images.cuh"
+#include "step/row/row_io.h"
+#include "step/row/scratch.h"
+
+namespace tautline::detail {
+
+inline std::size_t passes_workspace(const Images& images) noexcept {
+  return std::max(unweighted_workspace(lines_of(images, Lines2d::rows)),
+                  unweighted_workspace(lines_of(images, Lines2d::columns)));
+}
+
+inline RowLam lam_of_lines(const ImageLam& lam, const Images& images, Lines2d lines) noexcept {
+  RowLam result = {lam.number, {}};
+  if (lam.array.given) result.array = by_lines(lam.array, images.batch_dims, lines);
+  return result;
+}
+
+/// What the passes of one call share.
+template <class T>
+class Passes {
+ public:
+  Passes(const Images& images, std::byte* workspace, const Context& context) noexcept
+      : images_(images), context_(context) {
+    context_.workspace = workspace;
+    context_.workspace_size = passes_workspace(images);
+  }
+
+  [[nodiscard]] Status forward(Lines2d lines, const ImageLam& lam, const T* in, T* out,
+                               std::uint32_t* partition) const noexcept {
+    Forward1d call;
+    call.rows = lines_of(images_, lines);
+    call.x = array<const void>(in, lines);
+    call.lam = lam_of_lines(lam, images_, lines);
+    call.y = array<void>(out, lines);
+    call.partition = partition;
+    return unweighted_forward(call, context_);
+  }
+
+  /// `grad_lam`, where it is given, is packed.
+  [[nodiscard]] Status backward(Lines2d lines, const std::uint32_t* partition, const T* in, T* mean,
+                                const ImageArray& grad_lam) const noexcept {
+    Backward1d call;
+    call.solved.rows = lines_of(images_, lines);
+    call.solved.partition = partition;
+    call.grad_y = array<const void>(in, lines);
+    call.grad_x = array<void>(mean, lines);
+    if (grad_lam.given) call.grad_lam = by_lines(grad_lam, images_.batch_dims, lines);
+    return unweighted_backward(call, context_);
+  }
+
+  [[nodiscard]] Status jvp(Lines2d lines, const std::uint32_t* partition, const T* in,
+                           const ConstImageArray& lam, T* out) const noexcept {
+    Jvp1d call;
+    call.solved.rows = lines_of(images_, lines);
+    call.solved.partition = partition;
+    call.tangent_x = array<const void>(in, lines);
+    if (lam.given) call.tangent_lam = by_lines(lam, images_.batch_dims, lines);
+    call.tangent_y = array<void>(out, lines);
+    return rows_jvp(call, context_);
+  }
+
+ private:
+  template <class Data>
+  [[nodiscard]] BasicRowArray<Data> array(Data* data, Lines2d lines) const noexcept {
+    return by_lines(packed_images(data, kDType<T>, images_, images_.height, images_.width),
+                    images_.batch_dims, lines);
+  }
+
+  const Images& images_;
+  Context context_;
+};
+
+/// Arrays of the whole batch.
+template <class T>
+struct PassArrays {
+  PassArrays(Scratch& scratch, const Images& images) noexcept
+      : x(scratch.take<T>(images.count * pixels_of(images))),
+        input(scratch.take<T>(images.count * pixels_of(images))),
+        y(scratch.take<T>(images.count * pixels_of(images))),
+        q(scratch.take<T>(images.count * pixels_of(images))),
+        q_ahead(scratch.take<T>(images.count * pixels_of(images))),
+        sums(scratch.take<double>(images.count * ImageTiles(pixels_of(images)).tiles)),
+        progress(scratch.take<ImageProgress>(images.count)),
+        still_running(scratch.take<std::int32_t>(1)),
+        facts(scratch, images),
+        gaps(scratch, images),
+        passes(scratch.take<std::byte>(static_cast<std::int64_t>(passes_workspace(images)))) {}
+
+  T* x;
+  T* input;
+  T* y;
+  T* q;
+  T* q_ahead;
+  double* sums;
+  ImageProgress* progress;
+  std::int32_t* still_running;
+  FactArrays<T> facts;
+  GapArrays gaps;
+  std::byte* passes;
+};
+
+template <class T>
+class BatchIterations {
+ public:
+  BatchIterations(const Images& images, const ImageLam& row_lam, const ImageLam& column_lam,
+                  const PassArrays<T>& memory, const Context& context) noexcept
+      : images_(images),
+        row_lam_(row_lam),
+        column_lam_(column_lam),
+        memory_(memory),
+        tiles_(pixels_of(images)),
+        passes_(images, memory.passes, context),
+        launches_(context),
+        arrays_{memory.x, memory.input, memory.y, memory.q, memory.q_ahead} {}
+
+  [[nodiscard]] Launches& launches() noexcept { return launches_; }
+  [[nodiscard]] const ImageTiles& tiles() const noexcept { return tiles_; }
+  [[nodiscard]] const ImageArrays<T>& arrays() const noexcept { return arrays_; }
+  [[nodiscard]] const ImageFacts* facts() const noexcept { return memory_.facts.facts; }
+  [[nodiscard]] PlacedLam row_lam() const noexcept {
+    return place(row_lam_, images_, Lines2d::rows);
+  }
+  [[nodiscard]] PlacedLam column_lam() const noexcept {
+    return place(column_lam_, images_, Lines2d::columns);
+  }
+
+  template <class... Parameters, class... Arguments>
+  void over_tiles(void (*kernel)(ImageTiles, Parameters...),
+                  const Arguments&... arguments) noexcept {
+    launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
+  }
+
+  /// Samples are read where they are if `may_stay` and they are as kernels want them.
+  void load(const ConstImageArray& x, bool may_stay) noexcept {
+    if (may_stay && x.dtype == kDType<T> && is_packed(x, images_)) {
+      arrays_.x = static_cast<const T*>(x.data);
+    } else {
+      launches_.pack(x, images_, memory_.x);
+    }
+  }
+
+  /// Behind load(). The momentum of `iterations` is wanted where it is not null.
+  void begin(const ConstImageArray& start, const FactsCall<T>& call, double* momentum,
+             int iterations) noexcept {
+    FactsCall<T> own = call;
+    own.x = arrays_.x;
+    if (start.given) {  // for a while in y's place
+      launches_.pack(start, images_, memory_.y);
+      own.start = memory_.y;
+    }
+    find_facts(launches_, images_, row_lam_, column_lam_, own, memory_.facts);
+    over_tiles(&kernel_begin_images<T>, arrays_, facts(), own.start, memory_.progress, momentum,
+               iterations);
+  }
+
+  /// Partitions may be null.
+  void iterate(std::uint32_t* rows, std::uint32_t* columns) noexcept {
+    launches_.add(passes_.forward(Lines2d::rows, row_lam_, arrays_.input, arrays_.y, rows));
+    over_tiles(&kernel_begin_columns<T>, arrays_);
+    launches_.add(
+        passes_.forward(Lines2d::columns, column_lam_, arrays_.input, arrays_.y, columns));
+  }
+
+  /// To iteration k.
+  void go_on(Method2d method, double* momentum, int iterations, int k) noexcept {
+    if (method == Method2d::dykstra) {
+      over_tiles(&kernel_begin_rows<T>, arrays_, facts(), memory_.progress, momentum, iterations,
+                 k);
+      return;
+    }
+    over_tiles(&kernel_momentum_terms<T>, arrays_, facts(), memory_.sums);
+    over_tiles(&kernel_accelerate_rows<T>, arrays_, facts(), memory_.sums, memory_.progress,
+               momentum, iterations, k);
+  }
+
+  /// Launches a kernel of a block an image with what its tiles have of the gap: of any y by the
+  /// last iterate.
+  template <class... Parameters, class... Arguments>
+  void find_gaps_of(const T* y, bool only_moved,
+                    void (*use)(const Quality*, std::int64_t, Parameters...),
+                    const Arguments&... arguments) noexcept {
+    GapCall<T> gap = {};
+    gap.images = images_;
+    gap.x = arrays_.x;
+    gap.column_input = arrays_.input;
+    gap.column_output = arrays_.y;
+    gap.y = y;
+    gap.row_lam = row_lam();
+    gap.column_lam = column_lam();
+    gap.facts = facts();
+    gap.only_moved = only_moved;
+    find_gaps(launches_, gap, memory_.gaps);
+    launches_.launch(use, images_.count, memory_.gaps.tiles, gap_tiles(images_), arguments...);
+  }
+
+  /// Waits for the device, but not while a graph is captured, which runs all iterations.
+  [[nodiscard]] bool has_all_stopped() noexcept {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    launches_.add(cudaStreamIsCapturing(launches_.stream(), &capture));
+    if (capture != cudaStreamCaptureStatusNone || !launches_.status().ok()) return false;
+    std::int32_t still_running = 0;
+    launches_.add(cudaMemcpyAsync(&still_running, memory_.still_running, sizeof(still_running),
+                                  cudaMemcpyDeviceToHost, launches_.stream()));
+    launches_.add(cudaStreamSynchronize(launches_.stream()));
+    return still_running == 0 && launches_.status().ok();
+  }
+
+ private:
+  const Images& images_;
+  const ImageLam& row_lam_;
+  const ImageLam& column_lam_;
+  const PassArrays<T> memory_;
+  const ImageTiles tiles_;
+  const Passes<T> passes_;
+  Launches launches_;
+  ImageArrays<T> arrays_;
+};
+
+}  // namespace tautline::detail
