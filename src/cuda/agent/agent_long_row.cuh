@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "cuda/warp/long_rows.cuh"
 #include "cuda/warp/search.cuh"
@@ -28,6 +29,8 @@ class AgentLongRow {
         lam_offset_(call.rows.lam_data == nullptr ? 0 : call.rows.lam.offset(row_)) {
     row_lam_ = bounded(call.rows.lam_number);
     if (!kEdges && call.rows.lam_data != nullptr) row_lam_ = bounded(lam_at(lam_offset_));
+    // Values near 0 would lose by it what float64 promises.
+    if (kIsDouble && !kEdges && fabs(origin_) <= row_lam_) origin_ = 0;
   }
 
   /// Clears the codes of the chunk and finds where its lane begins.
@@ -115,7 +118,9 @@ class AgentLongRow {
   }
 
  private:
-  using Search = SlopeSearch<double, DeviceArithmetic<double>, false>;
+  static constexpr bool kIsDouble = std::is_same_v<Storage, double>;
+  /// Plain sums of a million samples lose more than float64 promises.
+  using Search = SlopeSearch<double, DeviceArithmetic<double>, kIsDouble>;
   /// No edge of samples that the search can take carries more.
   static constexpr double kMostLam = 0x1p960;
   static constexpr double kLargestSize = 0x1p900;
@@ -206,7 +211,7 @@ class AgentLongRow {
   const std::int64_t row_;
   const std::int32_t chunk_;
   const Storage* const x_;
-  const double origin_;
+  double origin_;
   const std::int64_t lam_offset_;
   double row_lam_;
   bool has_extreme_lam_ = false;
