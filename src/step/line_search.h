@@ -5,8 +5,10 @@
 //   R / length   and   (R + 2 lam) / length,   R the sum of its samples
 // in the line as it is mirrored there. At the start of the line R is less by lam.
 //
-// A Source has sample(i), load(i, samples), which reads a group from i on, NaN behind the line,
-// and zero(), a 0 that no compiler knows of. A Sink has put(first, is_real, down, value).
+// A Source has Place, where a sample is: place(i), sample(place), NaN for that behind the line,
+// load(place, samples), which reads the group behind it, NaN again behind the line, and kStep, from
+// one place to the next; and zero(), a 0 that no compiler knows of. A Sink has
+// put(place, first, is_real, down, value): `down` means nothing where first is 0.
 #pragma once
 
 #include <cstdint>
@@ -61,21 +63,22 @@ struct PlainLineArithmetic {
 template <int kSamples, class Arithmetic, class T, class Source, class Sink>
 constexpr void search_line(const Source& source, std::int32_t n, T lam, bool active,
                            Sink& sink) noexcept {
+  constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
   const T zero = source.zero();
   const Arithmetic arithmetic = {zero, zero + T(1)};
   const T room = 2 * lam;
   std::int32_t first = 0;
-  std::int32_t next = 1;
-  bool runs = active;
-  T side = 1;  // -1 where the line is mirrored
-  T total = (active ? source.sample(0) : T(0)) - lam;
+  typename Source::Place start = source.place(0);
+  typename Source::Place at = start;                     // of the last sample that was read
+  T side = 1;                                            // -1 where the line is mirrored
+  T total = active ? source.sample(start) - lam : kNan;  // with NaN no bound is ever met
   T length = 1;
   T left = active ? static_cast<T>(n) : T(0);  // samples from `first` on
   LineBounds<T> bounds = {total, total + room, 1, 1};
-  T last_value = std::numeric_limits<T>::quiet_NaN();
+  T last_value = kNan;
   do {
     T samples[kSamples];
-    source.load(next, samples);
+    source.load(at, samples);
     const T total_before = total;
     const auto take = [&]<bool kMayHaveCrossed>(int j) {
       total = arithmetic.add(total, side, samples[j]);
@@ -84,51 +87,47 @@ constexpr void search_line(const Source& source, std::int32_t n, T lam, bool act
     };
     take.template operator()<false>(0);
     for (int j = 1; j < kSamples; ++j) take.template operator()<true>(j);
-    const T taken = left - length;  // samples of the line that were left before the group
+    const T unread = left - length;  // before the group
     length += static_cast<T>(kSamples);
-    next += runs ? kSamples : 0;
-    bool crossed = bounds.low > bounds.high;
-    if (runs && !crossed && taken <= static_cast<T>(kSamples)) {
+    const bool runs = left > 0;
+    if (runs) at += kSamples * Source::kStep;
+    if (runs && unread <= static_cast<T>(kSamples) && bounds.low <= bounds.high) {
+      const std::uint32_t of_line = (1U << Arithmetic::to_int(unread)) - 1;
       T end = total_before;
       for (int j = 0; j < kSamples; ++j) {
-        if (static_cast<T>(j) < taken) end = arithmetic.add(end, side, samples[j]);
+        if ((of_line & 1U << j) != 0) end = arithmetic.add(end, side, samples[j]);
       }
       const T value = (end + lam) * Arithmetic::reciprocal(left);
-      // A bound that the last sample set is met, whatever rounding says.
-      const bool is_low = value < bounds.low && bounds.low_length < left;
-      const bool is_high = value > bounds.high && bounds.high_length < left;
-      crossed = true;
-      if (is_low) {
-        bounds.high_length = left;
-      } else if (is_high) {
+      // The end is a sample that allows one value alone.
+      const bool is_above = value >= bounds.low;
+      const bool is_below = value <= bounds.high;
+      if (is_above) {
+        bounds.low = is_below ? std::numeric_limits<T>::infinity() : value;
         bounds.low_length = left;
-      } else {
-        bounds.low = value;
-        bounds.low_length = left;
+      }
+      if (is_below) {
+        bounds.high = value;
         bounds.high_length = left;
       }
     }
-    if (runs && crossed) {
+    if (bounds.low > bounds.high) {
       const bool is_low = bounds.low_length < bounds.high_length;
       const T cut = is_low ? bounds.low_length : bounds.high_length;
-      const bool ends = cut == left;
-      const T value = side * (is_low || ends ? bounds.low : bounds.high);
-      const std::int32_t behind = first + Arithmetic::to_int(cut);
-      const T sample = ends ? T(0) : source.sample(behind);
-      const bool down = first > 0 && side > 0;
-      const bool is_real = is_real_jump(down, last_value, value);
-      sink.put(first, is_real, down, value);
+      const T bound = is_low ? bounds.low : bounds.high;
+      const T value = side * bound;
+      const bool is_real = !(side * last_value <= bound);  // or it is made up by rounding
+      sink.put(start, first, is_real, side > 0, value);
       last_value = is_real ? value : last_value;
       side = is_low ? side : -side;
-      first = behind;
-      next = behind + 1;
+      first += Arithmetic::to_int(cut);
+      start = source.place(first);
+      at = start;
       left -= cut;
-      runs = !ends;
-      total = side * sample;
+      total = side * source.sample(start);
       length = 1;
       bounds = {total, total + room, 1, 1};
     }
-  } while (arithmetic.any_lane(runs));
+  } while (arithmetic.any_lane(left > 0));
 }
 
 }  // namespace tautline::detail

@@ -2,118 +2,168 @@
 // in memory.
 //
 // Mapping: a block an image, a lane a row and, in the next pass, a column; see
-// warp/image_block.cuh. A pass takes in and gives z; the next takes z + (X - in), so that only X
-// and `in` are ever held, the latter in registers while the line is searched. Traffic: x is read
-// once, y and 2 bits an element and pass are written once. Shared memory: two images, and for the
-// momentum of those of more than 32 x 32 a third.
+// warp/image_block.cuh. Rows take X - Qb and give z, columns take z + Qb and give y, and Q is what
+// they take less that: while a line is searched, Qb or what its column takes is in registers.
+// Traffic: x is read once, or where it is left in memory once a pass from a cache, y and 2 bits an
+// element and pass are written once. Shared memory: an image, X unless it is left, and two for
+// momentum.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
 #include "cuda/warp/image_block.cuh"
+#include "cuda/warp/image_state.cuh"
 #include "cuda/warp/line_search.cuh"
 #include "cuda/warp/placed_images.cuh"
-#include "cuda/warp/search.cuh"
+#include "step/image/gap.h"
 
 namespace tautline::detail {
+
+/// What a call in several launches keeps between them, all packed.
+struct SmallState {
+  const ImageFacts* facts;  // null: this launch is the call
+  ImageProgress* progress;
+  ImageArrays<float> arrays;
+};
 
 struct SmallImages {
   std::int64_t count;
   std::int32_t height;
   std::int32_t width;
-  int iterations;
+  int iterations;  // of the call
+  int first;       // of the launch
+  int last;
   bool sharp;
-  DType dtype;  // of x and y; one kernel for all, since it is iterations that take the time
-  PlacedImages x;
-  const void* x_data;
-  PlacedImages y;
-  void* y_data;
+  SmallState state;
+  // One kernel for all types of these, since it is iterations that take the time.
+  PlacedPixels<const void> x;
+  PlacedPixels<void> y;
   PlacedLam row_lam;  // one a row and one a column
   PlacedLam column_lam;
   std::uint32_t* partitions;  // null: not wanted; so the others
   SavedCodes saved;
   double* momentum;
-  std::int32_t* iterations_done;
+  std::int32_t* iterations_done;  // of a call that is this launch
 };
 
-/// Samples that a line's search reads at a time, and that stand behind a line for it.
-inline constexpr int kLineGroup = 6;
+/// Samples that a line's search reads at a time, where segments are short and where they are long;
+/// as many NaN stand behind a line.
+inline constexpr int kShortLineGroup = 3;
+inline constexpr int kLongLineGroup = 6;
 
-/// The pitch of X in shared memory: even, so that steps of a line and a sample at once are odd.
-[[nodiscard]] constexpr int image_pitch(int width) noexcept {
-  return width + width % 2;
+/// Rows of shared memory that the lines of an image take.
+[[nodiscard]] __host__ __device__ constexpr int line_rows(int height, int width) noexcept {
+  const int samples = height > width ? height : width;
+  const int padded = samples + kLongLineGroup + 1;  // from the first behind it a group is read
+  return padded > whole_groups(samples) ? padded : whole_groups(samples);
 }
 
 /// Bytes of shared memory of an image.
-[[nodiscard]] constexpr std::size_t image_bytes(int side, int height, int width,
-                                                bool accelerated) noexcept {
-  const int lines = (side + kLineGroup) * side;
-  const int samples = height * image_pitch(width);
-  const int more = accelerated && side > kLanes ? side * side : 0;
-  return static_cast<std::size_t>(lines + samples + more) * sizeof(float) +
+[[nodiscard]] __host__ __device__ constexpr std::size_t image_bytes(int side, int height, int width,
+                                                                    bool accelerated,
+                                                                    bool x_in_shared) noexcept {
+  const int images = (x_in_shared ? 1 : 0) + (accelerated ? 2 : 0);
+  const int rows = line_rows(height, width) + images * whole_groups(height);
+  return static_cast<std::size_t>(rows * side) * sizeof(float) +
          static_cast<std::size_t>(side / kLanes) * sizeof(double);
 }
 
-template <int kSide, bool kAccelerated>
+/// X, less the image's first sample, by rows and by columns of a lane.
+template <int kSide, bool kInShared>
+struct ImageSamples {
+  SharedFloats image;  // of parts: see warp/image_block.cuh
+
+  [[nodiscard]] __device__ Part of_row(const ImageBlock<kSide>& block, int i) const noexcept {
+    return block.row(image).exchanged(i / kPart).part(0);
+  }
+  [[nodiscard]] __device__ float of_column(const ImageBlock<kSide>& block, int i) const noexcept {
+    return block.of_column(image, i);
+  }
+};
+/// Where they are, in memory that keeps them near: more images then fit a multiprocessor.
+template <int kSide>
+struct ImageSamples<kSide, false> {
+  const float* row;
+  const float* column;
+  std::int64_t row_stride;
+  float origin;
+
+  [[nodiscard]] __device__ Part of_row(const ImageBlock<kSide>& /*block*/, int i) const noexcept {
+    const float4 part = *reinterpret_cast<const float4*>(row + i);
+    return {{part.x - origin, part.y - origin, part.z - origin, part.w - origin}};
+  }
+  [[nodiscard]] __device__ float of_column(const ImageBlock<kSide>& /*block*/,
+                                           int i) const noexcept {
+    return column[i * row_stride] - origin;
+  }
+};
+
+template <int kSide, bool kAccelerated, bool kXInShared>
 class AgentImage {
  public:
   using T = float;
   using Block = ImageBlock<kSide>;
-  using Steps = typename Block::Steps;
+  using Line = typename Block::Line;
 
   __device__ AgentImage(const SmallImages& call, char* shared) noexcept
       : call_(call),
         height_(call.height),
         width_(call.width),
-        pitch_(image_pitch(width_)),
-        parts_(reinterpret_cast<double*>(shared)),
-        block_(parts_ + Block::kWords),
+        block_(shared),
         lane_(block_.lane),
-        x_(block_.lines.from((kSide + kLineGroup) * kSide)) {}
+        more_(block_.lines.from(line_rows(height_, width_) * kSide)),
+        parts_(reinterpret_cast<double*>(
+                   shared + image_bytes(kSide, height_, width_, kAccelerated, kXInShared)) -
+               Block::kWords) {}
 
   __device__ void solve(std::int64_t image) noexcept {
     image_ = image;
-    stage();
+    if (is_continued() && has_stopped()) return repeat_codes();
+    Line line;
+    with_float32_storage(call_.x.dtype,
+                         [&](auto storage) { this->template stage<decltype(storage)>(line); });
     look_at_lams();
-    const bool copies = !Block::any(has_lam_);
-    if (Block::any(is_bad_) && !copies) return refuse();
-    Steps in;
-    StepValues<kSide, true> q(x_, lane_);
-    StepValues<kSide, kSide == kLanes> ahead(x_.from(height_ * pitch_), lane_);
-    if constexpr (kAccelerated) {
-#pragma unroll
-      for (int s = 0; s < kSide; ++s) {
-        q.set(s, 0);
-        ahead.set(s, 0);
-      }
+    bool copies = false;
+    if (!is_continued()) {
+      copies = !Block::any(has_lam_);
+      if (Block::any(is_bad_) && !copies) return refuse();
     }
-    begin();
+    const SharedFloats behind_x = more_.from(kXInShared ? whole_groups(height_) * kSide : 0);
+    LineValues<kSide> q(behind_x, lane_);
+    LineValues<kSide> ahead(behind_x.from(whole_groups(height_) * kSide), lane_);
     double t = 1;
-    tell_momentum(0, 0);
-    for (int k = 0; k < call_.iterations; ++k) {
-      solve_line(width_, height_, row_lam_, in);
-      store_codes(true, k);
-      if (lane_ < height_) {
-        block_.for_each_value(line_, width_, [&](int s, int /*i*/, bool wraps, T value) {
-          in[s] = value + (x_of_row(s, wraps) - in[s]);
-        });
-      }
-      block_.put_across(in, width_, height_);
-
-      solve_line(height_, width_, column_lam_, in);
-      store_codes(false, k);
-      if (k + 1 == call_.iterations) break;
-      if constexpr (kAccelerated) {
-        accelerate(in, q, ahead, t, k + 1);
-      } else if (tell_momentum(k + 1, 0); lane_ < width_) {
-        block_.for_each_value(line_, height_, [&](int s, int i, bool /*wraps*/, T value) {
-          in[s] = value + (x_of_column(i) - in[s]);
-        });
-      }
-      block_.put_across(in, height_, width_);
+    if (is_continued()) {
+      resume(line, q, ahead, t);
+    } else {
+      begin(line, q, ahead);
     }
-    store_values(copies);
+    CodesOfPasses<std::uint32_t> row_codes =
+        call_.saved.of_rows(call_.partitions, image_, lane_, call_.first);
+    CodesOfPasses<std::uint32_t> column_codes =
+        call_.saved.of_columns(call_.partitions, image_, lane_, call_.first);
+    for (int k = call_.first; k < call_.last; ++k) {
+      solve_line(width_, height_, row_lam_);
+      store_codes(row_codes, width_, height_);
+      block_.for_each_value(line_, width_, [&](int i, T value) { line[i] += value; });
+      block_.turn(line, width_, height_);
+      block_.put_own(line, height_);
+
+      solve_line(height_, width_, column_lam_);
+      store_codes(column_codes, height_, width_);
+      if (k + 1 == call_.last) break;
+      block_.for_each_value(line_, height_, [&](int i, T value) { line[i] -= value; });  // Q
+      go_on(line, q, ahead, t, k + 1);
+      begin_rows(line);
+    }
+    if (is_continued()) return leave(line, q, ahead, t);
+    if (copies) {
+      call_.x.dtype == DType::float32 ? copy<std::uint32_t>() : copy<std::uint16_t>();
+    } else {
+      take_result(line);
+      with_float32_storage(call_.y.dtype,
+                           [&](auto storage) { this->template store<decltype(storage)>(line); });
+    }
     if (call_.iterations_done != nullptr && lane_ == 0) {
       call_.iterations_done[image_] = copies ? 0 : call_.iterations;
     }
@@ -121,44 +171,78 @@ class AgentImage {
 
  private:
   static constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+  static constexpr double kLeast = std::numeric_limits<T>::min();  // of lams
+  static constexpr double kMost = std::numeric_limits<T>::max() / 8;
 
   struct Source {
+    using Place = SharedFloats;
+    static constexpr int kStep = kSide;
+
     SharedFloats samples;  // of the lane
     std::int32_t n;
 
-    [[nodiscard]] __device__ T sample(std::int32_t i) const noexcept { return samples[i * kSide]; }
+    [[nodiscard]] __device__ Place place(std::int32_t i) const noexcept {
+      return samples.from(i * kSide);
+    }
+    [[nodiscard]] __device__ T sample(const Place& at) const noexcept { return at[0]; }
     [[nodiscard]] __device__ T zero() const noexcept { return static_cast<T>(n >> 31); }
-    __device__ void load(std::int32_t i, T (&group)[kLineGroup]) const noexcept {
-      const SharedFloats from = samples.from(min(i, n) * kSide);  // NaN stand behind a line
+    template <int kSamples>
+    __device__ void load(const Place& at, T (&group)[kSamples]) const noexcept {
 #pragma unroll
-      for (int j = 0; j < kLineGroup; ++j) group[j] = from[j * kSide];
+      for (int j = 0; j < kSamples; ++j) group[j] = at[(j + 1) * kSide];
     }
   };
   struct Sink {
-    SharedFloats samples;
     LineStarts<Block::kWords>& line;
 
-    __device__ void put(std::int32_t first, bool is_real, bool down, T value) noexcept {
-      samples.put(first * kSide, value);
-      if (is_real && first > 0) line.mark(first, !down, down);
+    __device__ void put(const SharedFloats& place, std::int32_t first, bool is_real, bool down,
+                        T value) noexcept {
+      place.put(0, value);
+      line.mark(first, is_real, down);
     }
   };
 
   // --- From memory ---
 
-  /// Brings the samples, less the image's first one, which is small where the image's range is.
-  __device__ void stage() noexcept {
-    is_bad_ = false;
-    const std::int64_t first_row = image_ * height_;
-    origin_ = load_as<T>(call_.x_data, call_.dtype, call_.x.offset(first_row));
-    if (origin_ - origin_ != 0) origin_ = 0;
+  /// Brings the samples, less what they are counted from.
+  template <class Storage>
+  __device__ void stage(Line& line) noexcept {
+    const T first = widen<T>(*call_.x.column<const Storage>(image_, 0));
+    T low = first;
+    T high = first;
+    T bad = 0;  // or NaN
     if (lane_ < width_) {
-#pragma unroll 8
-      for (int r = 0; r < height_; ++r) {
-        const T value = load_as<T>(call_.x_data, call_.dtype, x_place(first_row + r)) - origin_;
-        x_.put(r * pitch_ + lane_, value);
-        is_bad_ = is_bad_ || value - value != 0;
-      }
+      const Storage* from = call_.x.column<const Storage>(image_, lane_);
+      Block::for_each(height_, [&](int i) {
+        line[i] = i < height_ ? widen<T>(from[i * call_.x.row_stride]) : first;
+      });
+      Block::for_each(height_, [&](int i) {
+        low = fminf(low, line[i]);
+        high = fmaxf(high, line[i]);
+        bad += 0 * line[i];
+      });
+    }
+    is_bad_ = bad != 0;
+    if (is_continued()) {
+      origin_ = static_cast<T>(call_.state.facts[image_].offset);
+      largest_ = static_cast<T>(call_.state.facts[image_].largest);
+    } else {
+      auto* parts = reinterpret_cast<T*>(parts_);
+      low = block_.combined(low, parts, [](T a, T b) { return fminf(a, b); });
+      high = block_.combined(high, parts, [](T a, T b) { return fmaxf(a, b); });
+      origin_ = origin_of(low, high, first);
+      largest_ = fmaxf(fabsf(low - origin_), fabsf(high - origin_));
+    }
+    if (kXInShared && lane_ < width_) {
+      Block::for_each(height_, [&](int i) {
+        more_.from(lane_).exchanged(i % 8).put(i * kSide, line[i] - origin_);
+      });
+    }
+    if constexpr (kXInShared) {
+      x_.image = more_;
+    } else {
+      const float* first = call_.x.column<const float>(image_, 0);
+      x_ = {first + lane_ * call_.x.row_stride, first + lane_, call_.x.row_stride, origin_};
     }
     Block::sync();
   }
@@ -166,165 +250,310 @@ class AgentImage {
   __device__ void look_at_lams() noexcept {
     has_lam_ = false;
     const auto look = [&](const PlacedLam& lams, std::int32_t lines, std::int32_t n) -> T {
-      if (lane_ >= lines || n < 2) return 0;
+      const bool has_edges = lane_ < lines && n > 1;
+      if (!has_edges && lams.data != nullptr) return 0;  // a number counts without edges, too
       const double lam = lams.at(image_ * lines + lane_, 0);
       is_bad_ = is_bad_ || !(lam >= 0);
       has_lam_ = has_lam_ || lam != 0;
-      return lam < static_cast<double>(SearchedLam<T>::kSmallest)
-                 ? T(0)
-                 : static_cast<T>(fmin(lam, static_cast<double>(SearchedLam<T>::kLargest)));
+      // More than makes lines constant would take digits from sums.
+      const double most = fmin(fmax(4.0 * n * static_cast<double>(largest_), kLeast), kMost);
+      return lam < kLeast ? T(0) : static_cast<T>(fmin(lam, most));
     };
     row_lam_ = look(call_.row_lam, height_, width_);
     column_lam_ = look(call_.column_lam, width_, height_);
   }
 
-  /// The first pass takes X.
-  __device__ void begin() noexcept {
-    if (lane_ >= height_) return;
-    block_.for_each_step(width_, [&](int s, int /*i*/, bool wraps) {
-      block_.lines.put(block_.along(s, wraps), x_of_row(s, wraps));
+  // --- Between launches ---
+
+  [[nodiscard]] __device__ bool is_continued() const noexcept {
+    return call_.state.facts != nullptr;
+  }
+  /// Not what is copied: it has partitions, too.
+  [[nodiscard]] __device__ bool has_stopped() const noexcept {
+    return call_.state.progress[image_].is_stopped && !call_.state.facts[image_].is_copied;
+  }
+  /// Sample i of the lane's column in packed arrays.
+  [[nodiscard]] __device__ std::int64_t packed(int i) const noexcept {
+    return (image_ * height_ + i) * width_ + lane_;
+  }
+  __device__ void load(const T* from, LineValues<kSide>& to) const noexcept {
+    Block::for_each_part(height_, [&](int i) {
+      Part part;
+#pragma unroll
+      for (int j = 0; j < kPart; ++j) part.at[j] = i + j < height_ ? from[packed(i + j)] : 0;
+      to.put_part(i, part);
     });
+  }
+  __device__ void store(const LineValues<kSide>& from, T* to) const noexcept {
+    Block::for_each_part(height_, [&](int i) {
+      const Part part = from.part(i);
+#pragma unroll
+      for (int j = 0; j < kPart; ++j) {
+        if (i + j < height_) to[packed(i + j)] = part.at[j];
+      }
+    });
+  }
+
+  /// The first pass takes X.
+  __device__ void begin(Line& line, LineValues<kSide>& q, LineValues<kSide>& ahead) noexcept {
+    tell_momentum(0, 0);
+    for_each_part_of_row([&](int i, T x) { line[i] = x; });
+    block_.put_own(line, width_);
+    Block::for_each(width_, [&](int i) { line[i] = 0; });
+    if constexpr (kAccelerated) {
+      Block::for_each_part(height_, [&](int i) {
+        q.put_part(i, {});
+        ahead.put_part(i, {});
+      });
+    }
+  }
+
+  /// From what the launch before has left.
+  __device__ void resume(Line& line, LineValues<kSide>& q, LineValues<kSide>& ahead,
+                         double& t) noexcept {
+    const ImageArrays<T>& arrays = call_.state.arrays;
+    const bool is_first = call_.first == 0;
+    if (kAccelerated && lane_ < width_) {
+      load(arrays.q, q);
+      load(arrays.q_ahead, ahead);
+    }
+    t = call_.state.progress[image_].t[0];
+    if (lane_ < width_) {
+      Block::for_each(height_, [&](int i) {
+        if (i >= height_) return;
+        line[i] = is_first ? arrays.q_ahead[packed(i)] : arrays.new_q(packed(i));
+      });
+    }
+    if (!is_first) go_on(line, q, ahead, t, call_.first);
+    begin_rows(line);
+  }
+
+  /// For the launch behind, and for what looks at the last pass.
+  __device__ void leave(const Line& line, const LineValues<kSide>& q,
+                        const LineValues<kSide>& ahead, double t) const noexcept {
+    const ImageArrays<T>& arrays = call_.state.arrays;
+    if (lane_ == 0) call_.state.progress[image_].t[0] = t;
+    if (lane_ >= width_) return;
+    block_.for_each_value(line_, height_, [&](int i, T value) {
+      if (i >= height_) return;
+      arrays.input[packed(i)] = line[i];
+      arrays.y[packed(i)] = value;
+    });
+    if constexpr (kAccelerated) {
+      store(q, arrays.q);
+      store(ahead, arrays.q_ahead);
+    }
+  }
+
+  /// An image that has stopped would do its last iteration again and again.
+  __device__ void repeat_codes() const noexcept {
+    const int done = call_.state.progress[image_].done;
+    if (call_.partitions == nullptr || call_.saved.apart == 0 || done == 0) return;
+    repeat(call_.saved.of_rows(call_.partitions, image_, lane_, done - 1), width_, height_, done);
+    repeat(call_.saved.of_columns(call_.partitions, image_, lane_, done - 1), height_, width_,
+           done);
+  }
+  __device__ void repeat(const CodesOfPasses<std::uint32_t>& last, std::int32_t n,
+                         std::int32_t lines, int done) const noexcept {
+    if (lane_ >= lines) return;
+    for (int w = 0; w * kCodesPerWord < n; ++w) {
+      const std::uint32_t codes = last.words[w];
+      for (int k = call_.first; k < call_.last; ++k) {
+        last.words[w + (k + 1 - done) * last.apart] = codes;
+      }
+    }
   }
 
   // --- Passes ---
 
-  /// X where the lane's row is at step s, and where its column has sample i.
-  [[nodiscard]] __device__ T x_of_row(int s, bool wraps) const noexcept {
-    const int own = lane_ * pitch_ + lane_;
-    return x_[(wraps ? own - kSide : own) + s];
-  }
-  [[nodiscard]] __device__ T x_of_column(int i) const noexcept {
-    return x_[i * pitch_ + lane_];
+  /// Calls use(i, X there) for the lane's row.
+  template <class Use>
+  __device__ void for_each_part_of_row(const Use& use) const noexcept {
+    if (lane_ >= height_) return;
+    Block::for_each_part(width_, [&](int i) {
+      const Part x = x_.of_row(block_, i);
+#pragma unroll
+      for (int j = 0; j < kPart; ++j) use(i + j, x.at[j]);
+    });
   }
 
-  /// Puts values at the starts of the segments of the lane's line, and keeps its samples.
-  __device__ void solve_line(std::int32_t n, std::int32_t lines, T lam, Steps& in) noexcept {
-    const SharedFloats own = block_.lines.from(lane_);
+  /// Rows take X - Qb, of which lanes have Qb by columns; then they have it by rows.
+  __device__ void begin_rows(Line& line) noexcept {
+    block_.turn(line, height_, width_);
+    const SharedFloats own = block_.own();
+    for_each_part_of_row([&](int i, T x) { own.put(i * kSide, x - line[i]); });
+  }
+
+  /// Puts values at the starts of the segments of the lane's line.
+  __device__ void solve_line(std::int32_t n, std::int32_t lines, T lam) noexcept {
+    const SharedFloats own = block_.own();
     const bool is_active = lane_ < lines;
-    block_.take(in, n);
 #pragma unroll
-    for (int j = 0; j < kLineGroup; ++j) own.put((n + j) * kSide, kNan);
+    for (int j = 0; j < kLongLineGroup; ++j) own.put((n + j) * kSide, kNan);
     line_.clear();
-    Sink sink = {own, line_};
-    search_line<kLineGroup, DeviceLineArithmetic>(Source{own, n}, n, lam, is_active && lam > 0,
-                                                  sink);
+    Sink sink = {line_};
+    const Source source = {own, n};
+    if (are_short_) {
+      search_line<kShortLineGroup, DeviceLineArithmetic>(source, n, lam, is_active && lam > 0,
+                                                         sink);
+    } else {
+      search_line<kLongLineGroup, DeviceLineArithmetic>(source, n, lam, is_active && lam > 0, sink);
+    }
+    line_.downs[0] &= ~1U;  // the line's start is none
+    are_short_ = are_mostly_short(n);
     if (!is_active || lam > 0) return;
     for (int i = 1; i < n; ++i) {  // every sample is its own value
       const T rise = own[i * kSide] - own[(i - 1) * kSide];
-      line_.mark(i, rise > 0, rise < 0);
+      if (rise == 0) {
+        line_.mark_flat(i);
+      } else {
+        line_.mark(i, true, rise < 0);
+      }
     }
   }
 
-  /// The momentum of iteration k, and what its rows begin with.
-  template <class Values, class MoreValues>
-  __device__ void accelerate(Steps& in, Values& q, MoreValues& ahead, double& t, int k) noexcept {
-    double leads_away = 0;
-    if (lane_ < width_) {
-      block_.for_each_value(line_, height_, [&](int s, int /*i*/, bool /*wraps*/, T value) {
-        in[s] -= value;  // Q
-        leads_away += static_cast<double>((ahead.get(s) - in[s]) * (in[s] - q.get(s)));
-      });
+  /// Whether most lines of the warp have segments of less than three samples on average; those of
+  /// the next pass will be alike.
+  [[nodiscard]] __device__ bool are_mostly_short(std::int32_t n) const noexcept {
+    int segments = 0;
+#pragma unroll
+    for (int w = 0; w < Block::kWords; ++w) segments += __popc(line_.starts[w]);
+    return 2 * __popc(__ballot_sync(kWarp, 3 * segments > n)) > kLanes;
+  }
+
+  /// From Q to Qb of iteration k.
+  __device__ void go_on(Line& line, LineValues<kSide>& q, LineValues<kSide>& ahead, double& t,
+                        int k) noexcept {
+    if constexpr (!kAccelerated) {
+      tell_momentum(k, 0);
+    } else {
+      accelerate(line, q, ahead, t, k);
     }
-    if (block_.sum(leads_away, parts_) > 0) t = 1;
+  }
+  __device__ void accelerate(Line& line, LineValues<kSide>& q, LineValues<kSide>& ahead, double& t,
+                             int k) noexcept {
+    const T scale = exp2f(static_cast<T>(-ilogbf(fmaxf(largest_, std::numeric_limits<T>::min()))));
+    double leads_away = 0;
+    Block::for_each_part(height_, [&](int i) {
+      const Part before = q.part(i);
+      const Part from = ahead.part(i);
+      T terms = 0;
+#pragma unroll
+      for (int j = 0; j < kPart; ++j) {
+        const T now = line[i + j];
+        const T term = (from.at[j] - now) * scale * ((now - before.at[j]) * scale);
+        if (i + j < height_) terms += term;
+      }
+      leads_away += static_cast<double>(terms);
+    });
+    leads_away = block_.combined(lane_ < width_ ? leads_away : 0, parts_,
+                                 [](double a, double b) { return a + b; });
+    if (leads_away > 0) t = 1;
     const double next = (1 + sqrt(1 + 4 * t * t)) / 2;
     const auto momentum = static_cast<T>((t - 1) / next);
     t = next;
     tell_momentum(k, momentum);
     if (lane_ >= width_) return;
-    block_.for_each_step(height_, [&](int s, int i, bool /*wraps*/) {
-      const T next_ahead = in[s] + momentum * (in[s] - q.get(s));
-      q.set(s, in[s]);
-      ahead.set(s, next_ahead);
-      in[s] = x_of_column(i) - next_ahead;
+    Block::for_each_part(height_, [&](int i) {
+      const Part before = q.part(i);
+      Part now;
+      Part from;
+#pragma unroll
+      for (int j = 0; j < kPart; ++j) {
+        now.at[j] = line[i + j];
+        from.at[j] = now.at[j] + momentum * (now.at[j] - before.at[j]);
+        line[i + j] = from.at[j];
+      }
+      q.put_part(i, now);
+      ahead.put_part(i, from);
     });
   }
 
   // --- To memory ---
-
-  [[nodiscard]] __device__ std::int64_t x_place(std::int64_t row) const noexcept {
-    return call_.x.offset(row) + lane_ * call_.x.stride;
-  }
-  [[nodiscard]] __device__ std::int64_t y_place(std::int64_t row) const noexcept {
-    return call_.y.offset(row) + lane_ * call_.y.stride;
-  }
-  /// Bit for bit.
-  __device__ void copy(std::int64_t row) const noexcept {
-    if (call_.dtype == DType::float32) {
-      static_cast<std::uint32_t*>(call_.y_data)[y_place(row)] =
-          static_cast<const std::uint32_t*>(call_.x_data)[x_place(row)];
-    } else {
-      static_cast<std::uint16_t*>(call_.y_data)[y_place(row)] =
-          static_cast<const std::uint16_t*>(call_.x_data)[x_place(row)];
-    }
-  }
 
   __device__ void tell_momentum(int k, T momentum) const noexcept {
     if (call_.momentum == nullptr || lane_ != 0) return;
     call_.momentum[image_ * call_.iterations + k] = momentum;
   }
 
-  __device__ void store_codes(bool of_rows, int k) const noexcept {
-    if (call_.partitions == nullptr || lane_ >= (of_rows ? height_ : width_)) return;
-    const int words = ((of_rows ? width_ : height_) + kCodesPerWord - 1) / kCodesPerWord;
-    std::uint32_t* to = call_.partitions + call_.saved.at(image_, of_rows, k) + lane_ * words;
+  /// Those of the lane's line, one of `lines` of n, and on to the next pass.
+  __device__ void store_codes(CodesOfPasses<std::uint32_t>& codes, std::int32_t n,
+                              std::int32_t lines) const noexcept {
+    if (call_.partitions == nullptr) return;
+    if (lane_ < lines) {
 #pragma unroll
-    for (int w = 0; w < 2 * Block::kWords; ++w) {
-      if (w < words) to[w] = line_.codes(w);
+      for (int w = 0; w < 2 * Block::kWords; ++w) {
+        if (w * kCodesPerWord < n) codes.words[w] = line_.codes(w);
+      }
     }
+    codes.to_the_next();
   }
 
   /// Behind the last pass over the columns a lane has one.
-  __device__ void store_values(bool copies) const noexcept {
+  __device__ void take_result(Line& line) const noexcept {
+    block_.for_each_value(line_, height_, [&](int i, T value) { line[i] = value; });
+    if (!call_.sharp || lane_ >= width_) return;
+    Block::for_each(height_, [&](int i) {
+      const T x = x_.of_column(block_, i);
+      line[i] = x + (x - line[i]);
+    });
+  }
+  template <class Storage>
+  __device__ void store(const Line& line) const noexcept {
     if (lane_ >= width_) return;
-    const SharedFloats own = block_.lines.from(lane_);
-    const std::int64_t first_row = image_ * height_;
-    T value = 0;
-#pragma unroll 4
-    for (int r = 0; r < height_; ++r) {
-      const T sample = own[r * kSide];
-      value = line_.starts_at(r) ? sample : value;
-      const T x = x_[r * pitch_ + lane_];
-      const T result = (call_.sharp ? x + (x - value) : value) + origin_;
-      if (copies) {
-        copy(first_row + r);
-      } else {
-        store_as(call_.y_data, call_.dtype, y_place(first_row + r), result);
-      }
-    }
+    Storage* to = call_.y.column<Storage>(image_, lane_);
+    Block::for_each(height_, [&](int i) {
+      if (i < height_) to[i * call_.y.row_stride] = narrow<Storage>(line[i] + origin_);
+    });
+  }
+  /// Bit for bit, as numbers of the storage's size.
+  template <class Bits>
+  __device__ void copy() const noexcept {
+    if (lane_ >= width_) return;
+    const Bits* from = call_.x.column<const Bits>(image_, lane_);
+    Bits* to = call_.y.column<Bits>(image_, lane_);
+    for (int r = 0; r < height_; ++r) to[r * call_.y.row_stride] = from[r * call_.x.row_stride];
   }
 
   /// An image without a solution: NaN, with a partition of one segment a line.
   __device__ void refuse() noexcept {
     line_.clear();
+    CodesOfPasses<std::uint32_t> row_codes =
+        call_.saved.of_rows(call_.partitions, image_, lane_, 0);
+    CodesOfPasses<std::uint32_t> column_codes =
+        call_.saved.of_columns(call_.partitions, image_, lane_, 0);
     for (int k = 0; k < call_.iterations; ++k) {
-      store_codes(true, k);
-      store_codes(false, k);
+      store_codes(row_codes, width_, height_);
+      store_codes(column_codes, height_, width_);
       tell_momentum(k, 0);
     }
-    if (lane_ < width_) {
-      for (int r = 0; r < height_; ++r) {
-        store_as(call_.y_data, call_.dtype, y_place(image_ * height_ + r), kNan);
-      }
-    }
+    with_float32_storage(call_.y.dtype, [&](auto storage) {
+      using Storage = decltype(storage);
+      if (lane_ >= width_) return;
+      Storage* to = call_.y.column<Storage>(image_, lane_);
+      for (int r = 0; r < height_; ++r) to[r * call_.y.row_stride] = narrow<Storage>(kNan);
+    });
     if (call_.iterations_done != nullptr && lane_ == 0) call_.iterations_done[image_] = 0;
   }
 
   const SmallImages& call_;
   const std::int32_t height_;
   const std::int32_t width_;
-  const int pitch_;
-  double* const parts_;  // of sums over the image
   const Block block_;
   const int lane_;
-  const SharedFloats x_;
+  const SharedFloats more_;  // behind the lines
+  double* const parts_;      // of sums over the image
 
   std::int64_t image_ = 0;
+  ImageSamples<kSide, kXInShared> x_;
   LineStarts<Block::kWords> line_;
   T origin_ = 0;
+  T largest_ = 0;  // |x|, counted from there
   T row_lam_ = 0;
   T column_lam_ = 0;
   bool is_bad_ = false;
   bool has_lam_ = false;
+  bool are_short_ = true;
 };
 
 }  // namespace tautline::detail

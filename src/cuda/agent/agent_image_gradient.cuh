@@ -5,15 +5,15 @@
 //   columns: gB = S h, less h but for the last iteration
 //   rows:    gX += S gB;   q_k = gB - S gB;   h = -(1 + b_k) q_k + b_{k+1} q_{k+1}
 //
-// Means are found in registers, in the lane's order of samples: back from the sample before its
-// own number to the line's start and from the line's end to its own number. Traffic: grad_y and
-// the codes are read once, grad_x is written once. Shared memory: an image, of more than 32 x 32
-// two or, with momentum, three.
+// Lines are in registers, means at the starts of their segments in shared memory. Traffic: grad_y
+// and the codes are read once, grad_x is written once. Shared memory: two images, with momentum
+// three.
 #pragma once
 
 #include <cstdint>
 
 #include "cuda/warp/image_block.cuh"
+#include "cuda/warp/line_search.cuh"
 #include "cuda/warp/placed_images.cuh"
 
 namespace tautline::detail {
@@ -35,20 +35,18 @@ struct SmallGradients {
   SavedCodes saved;
   const double* momentum;
   const std::int32_t* done;  // null: all iterations
-  PlacedImages grad_y;
-  const void* grad_y_data;
-  DType grad_y_dtype;
-  PlacedImages grad_x;
-  void* grad_x_data;  // null: not wanted
-  DType grad_x_dtype;
+  PlacedPixels<const void> grad_y;
+  PlacedPixels<void> grad_x;
   LineGradients row_lam;
   LineGradients column_lam;
 };
 
 /// Bytes of shared memory of an image.
-[[nodiscard]] constexpr std::size_t image_gradient_bytes(int side, bool accelerated) noexcept {
-  const int more = side == kLanes ? 0 : (accelerated ? 2 : 1);
-  return static_cast<std::size_t>(side * side * (1 + more)) * sizeof(float);
+[[nodiscard]] constexpr std::size_t image_gradient_bytes(int side, int height, int width,
+                                                         bool accelerated) noexcept {
+  const int more = accelerated ? 2 : 1;
+  const int rows = whole_groups(height > width ? height : width) + more * whole_groups(width);
+  return static_cast<std::size_t>(rows * side) * sizeof(float);
 }
 
 template <int kSide, bool kAccelerated>
@@ -56,52 +54,76 @@ class AgentImageGradient {
  public:
   using T = float;
   using Block = ImageBlock<kSide>;
-  using Steps = typename Block::Steps;
+  using Line = typename Block::Line;
 
   __device__ AgentImageGradient(const SmallGradients& call, char* shared) noexcept
       : call_(call), height_(call.height), width_(call.width), block_(shared), lane_(block_.lane) {}
 
   __device__ void solve(std::int64_t image) noexcept {
     image_ = image;
-    Steps in;
-    StepValues<kSide, kSide == kLanes> grad_x(block_.lines.from(kSide * kSide), lane_);
-    StepValues<kSide, kSide == kLanes> q_next(block_.lines.from(2 * kSide * kSide), lane_);
-    stage();
-#pragma unroll
-    for (int s = 0; s < kSide; ++s) {
-      in[s] = 0;
-      grad_x.set(s, 0);
-      if constexpr (kAccelerated) q_next.set(s, 0);
-    }
+    const SharedFloats more = block_.lines.from(whole_groups(max(height_, width_)) * kSide);
+    LineValues<kSide> grad_x(more, lane_);
+    LineValues<kSide> q_next(more.from(whole_groups(width_) * kSide), lane_);
+    Block::for_each_part(width_, [&](int i) {
+      grad_x.put_part(i, {});
+      if constexpr (kAccelerated) q_next.put_part(i, {});
+    });
+    Line line;
+    with_float32_storage(call_.grad_y.dtype,
+                         [&](auto storage) { this->template stage<decltype(storage)>(line); });
     const int done = iterations_of(call_.done, call_.iterations, image_);
+    CodesOfPasses<const std::uint32_t> row_codes =
+        call_.saved.of_rows(call_.partitions, image_, lane_, done - 1);
+    CodesOfPasses<const std::uint32_t> column_codes =
+        call_.saved.of_columns(call_.partitions, image_, lane_, done - 1);
+    ask_for_codes(column_codes, height_, width_);
     double row_lam = 0;
     double column_lam = 0;
     for (int k = done - 1; k >= 0; --k) {
       const bool is_last = k + 1 == done;
-      read_codes(false, k);
-      block_.take(in, height_);
-      column_lam += average_line(height_, width_, in,
-                                 [&](int s, T mean) { in[s] = is_last ? mean : mean - in[s]; });
-      block_.put_across(in, height_, width_);
-
-      read_codes(true, k);
-      block_.take(in, width_);
-      const auto momentum = static_cast<T>(kAccelerated ? momentum_of(k, done) : 0);
-      const auto after = static_cast<T>(kAccelerated ? momentum_of(k + 1, done) : 0);
-      row_lam += average_line(width_, height_, in, [&](int s, T mean) {
-        grad_x.set(s, grad_x.get(s) + mean);
-        const T q = in[s] - mean;
-        in[s] = -q;
-        if constexpr (kAccelerated) {
-          in[s] = after * q_next.get(s) - (1 + momentum) * q;
-          q_next.set(s, q);
+      read_codes();
+      ask_for_codes(row_codes, width_, height_);
+      row_codes.to_the_one_before();
+      column_lam += average(height_, line, [&](int i, const T(&means)[kPart]) {
+#pragma unroll
+        for (int j = 0; j < kPart; ++j) {
+          line[i + j] = is_last ? means[j] : means[j] - line[i + j];
         }
       });
-      if (k > 0) block_.put_across(in, width_, height_);
+      block_.turn(line, height_, width_);
+
+      read_codes();
+      column_codes.to_the_one_before();
+      if (k > 0) ask_for_codes(column_codes, height_, width_);
+      const auto momentum = static_cast<T>(kAccelerated ? momentum_of(k, done) : 0);
+      const auto after = static_cast<T>(kAccelerated ? momentum_of(k + 1, done) : 0);
+      row_lam += average(width_, line, [&](int i, const T(&means)[kPart]) {
+        Part sum = grad_x.part(i);
+#pragma unroll
+        for (int j = 0; j < kPart; ++j) sum.at[j] += means[j];
+        grad_x.put_part(i, sum);
+        if constexpr (kAccelerated) {
+          const Part next = q_next.part(i);
+          Part q;
+#pragma unroll
+          for (int j = 0; j < kPart; ++j) {
+            q.at[j] = line[i + j] - means[j];
+            line[i + j] = after * next.at[j] - (1 + momentum) * q.at[j];
+          }
+          q_next.put_part(i, q);
+        } else {
+#pragma unroll
+          for (int j = 0; j < kPart; ++j) line[i + j] = means[j] - line[i + j];
+        }
+      });
+      if (k > 0) block_.turn(line, width_, height_);
     }
     store(call_.row_lam, height_, row_lam);
     store(call_.column_lam, width_, column_lam);
-    if (call_.grad_x_data != nullptr) store(grad_x);
+    if (call_.grad_x.data == nullptr) return;
+    take_columns(grad_x, line);
+    with_float32_storage(call_.grad_x.dtype,
+                         [&](auto storage) { this->template store<decltype(storage)>(line); });
   }
 
  private:
@@ -109,97 +131,99 @@ class AgentImageGradient {
     return k < done ? call_.momentum[image_ * call_.iterations + k] : 0;
   }
 
-  /// In the lane's column.
-  [[nodiscard]] __device__ T load_grad_y(std::int64_t row) const noexcept {
-    return load_as<T>(call_.grad_y_data, call_.grad_y_dtype,
-                      call_.grad_y.offset(row) + lane_ * call_.grad_y.stride);
-  }
-
-  __device__ void stage() const noexcept {
+  /// A lane has a column.
+  template <class Storage>
+  __device__ void stage(Line& line) const noexcept {
     if (lane_ >= width_) return;
-#pragma unroll 8
-    for (int r = 0; r < height_; ++r) {
-      const T g = load_grad_y(image_ * height_ + r);
-      block_.lines.put(r * kSide + lane_, call_.sharp ? -g : g);
-    }
+    const Storage* from = call_.grad_y.column<const Storage>(image_, lane_);
+    Block::for_each(height_, [&](int i) {
+      line[i] = i < height_ ? widen<T>(from[i * call_.grad_y.row_stride]) : 0;
+    });
+    if (!call_.sharp) return;
+    Block::for_each(height_, [&](int i) { line[i] = -line[i]; });
   }
 
-  __device__ void read_codes(bool of_rows, int k) noexcept {
-    if (lane_ >= (of_rows ? height_ : width_)) return;
-    const int words = ((of_rows ? width_ : height_) + kCodesPerWord - 1) / kCodesPerWord;
-    const std::uint32_t* from =
-        call_.partitions + call_.saved.at(image_, of_rows, k) + lane_ * words;
-    line_.clear();
-    line_.starts[0] = 0;
+  /// Asks for the codes of a pass, the next ones in the order that they are needed: they come
+  /// while the pass before is dealt with.
+  __device__ void ask_for_codes(const CodesOfPasses<const std::uint32_t>& codes, int n,
+                                int lines) noexcept {
+    if (lane_ >= lines) return;
 #pragma unroll
     for (int w = 0; w < 2 * Block::kWords; ++w) {
-      if (w < words) line_.read(w, from[w]);
+      codes_[w] = w * kCodesPerWord < n ? codes.words[w] : 0;
     }
   }
-
-  [[nodiscard]] static __device__ T reciprocal(T size) noexcept {
-    T share;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(size));
-    return share;
+  __device__ void read_codes() noexcept {
+    line_.clear();
+    line_.starts[0] = line_.flats[0] = 0;
+#pragma unroll
+    for (int w = 0; w < 2 * Block::kWords; ++w) line_.read(w, codes_[w]);
   }
 
-  /// Calls use(step, mean of its segment) for the samples of the lane's line, and gives the
-  /// gradient of its lam.
+  /// Calls use(i, means of their segments from there on) for parts of the lane's line, and gives
+  /// the gradient of its lam: the sum of its jumps down less that of those up.
   template <class Use>
-  [[nodiscard]] __device__ double average_line(std::int32_t n, std::int32_t lines, const Steps& in,
-                                               const Use& use) const noexcept {
-    if (lane_ >= lines) return 0;
-    find_means(n, in);
-    const StepBits<Block::kWords> ups(line_.ups, lane_);
-    const StepBits<Block::kWords> downs(line_.downs, lane_);
-    T grad_lam = 0;
-    T before = 0;
-    T first = 0;
-    const auto jump = [&](int s, T to) {
-      const T rise = to - before;
-      if (ups[s]) grad_lam -= rise;
-      if (downs[s]) grad_lam += rise;
-    };
-    block_.for_each_value(line_, n, [&](int s, int /*i*/, bool /*wraps*/, T mean) {
-      if (s == 0) {
-        first = mean;
-      } else {
-        jump(s, mean);
+  [[nodiscard]] __device__ double average(std::int32_t n, Line& line,
+                                          const Use& use) const noexcept {
+    find_means(n, line);
+    std::uint32_t ups[Block::kWords];
+#pragma unroll
+    for (int w = 0; w < Block::kWords; ++w) ups[w] = line_.ups(w);
+    const T first = block_.own()[0];
+    T before = first;
+    T rises = 0;
+    block_.for_each_values(line_, n, [&](int i, const T(&means)[kSamplesAtOnce]) {
+#pragma unroll
+      for (int j = 0; j < kSamplesAtOnce; ++j) {
+        if (LineStarts<Block::kWords>::is_set(ups, i + j)) rises += means[j] - before;
+        before = means[j];
       }
-      before = mean;
-      use(s, mean);
+#pragma unroll
+      for (int j = 0; j < kSamplesAtOnce; j += kPart) {
+        use(i + j, {means[j], means[j + 1], means[j + 2], means[j + 3]});
+      }
     });
-    jump(0, first);
-    return static_cast<double>(grad_lam);
+    return static_cast<double>((before - first - rises_of_flats()) - 2 * rises);
+  }
+
+  /// The sum of jumps that have no direction.
+  [[nodiscard]] __device__ T rises_of_flats() const noexcept {
+    const SharedFloats own = block_.own();
+    T rises = 0;
+    for (int w = 0; w < Block::kWords; ++w) {
+      for (std::uint32_t flats = line_.flats[w] & (w == 0 ? ~1U : ~0U); flats != 0;
+           flats &= flats - 1) {
+        const int i = 32 * w + __ffs(static_cast<int>(flats)) - 1;
+        rises += own[i * kSide] - own[line_.start_of(i - 1) * kSide];
+      }
+    }
+    return rises;
   }
 
   /// Puts the means of the segments of the lane's line at their starts.
-  __device__ void find_means(std::int32_t n, const Steps& in) const noexcept {
-    const StepBits<Block::kWords> starts(line_.starts, lane_);
+  __device__ void find_means(std::int32_t n, Line& line) const noexcept {
+    const SharedFloats own = block_.own();
     T sum = 0;
     T size = 0;
-    int first = lane_;
-    asm volatile("" : "+r"(first));  // as in Imageblock_.for_each_step
 #pragma unroll
-    for (int s = kSide - 1; s >= 0; --s) {
-      const bool wraps = first >= kSide - s;
-      if (first + s - (wraps ? kSide : 0) < n) {
-        sum += in[s];
-        size += 1;
+    for (int i = kSide - kSamplesAtOnce; i >= 0; i -= kSamplesAtOnce) {
+      if (i >= n) continue;
+      if (i + kSamplesAtOnce > n) {  // behind the line is nothing
+        size = static_cast<T>(n - i - kSamplesAtOnce);
+#pragma unroll
+        for (int j = i; j < i + kSamplesAtOnce; ++j) line[j] = j < n ? line[j] : 0;
       }
-      if (starts[s]) {
-        block_.lines.put(block_.along(s, wraps), sum * reciprocal(size));
-        sum = 0;
-        size = 0;
+#pragma unroll
+      for (int j = i + kSamplesAtOnce - 1; j >= i; --j) {
+        sum += line[j];
+        size += 1;
+        if (line_.starts_at(j)) {
+          own.put(j * kSide, sum * DeviceLineArithmetic::reciprocal(size));
+          sum = 0;
+          size = 0;
+        }
       }
     }
-    if (starts[0]) return;
-    // What is left belongs to the segment that came first, with what is before the lane's number.
-    const int start = line_.start_of(min(lane_, n - 1));
-    const auto size_before = static_cast<T>(min(lane_, n) - start);
-    const T mean_before = block_.lines[start * kSide + lane_];
-    block_.lines.put(start * kSide + lane_,
-                     (sum + mean_before * size_before) * reciprocal(size + size_before));
   }
 
   __device__ void store(const LineGradients& gradients, std::int32_t lines,
@@ -209,22 +233,31 @@ class AgentImageGradient {
              value);
   }
 
-  /// A lane has a row; what is written goes by rows too.
+  /// From rows, which lanes have, to columns: what is written at a time are rows.
   template <class Values>
-  __device__ void store(Values& grad_x) noexcept {
-    Steps values;
+  __device__ void take_columns(const Values& grad_x, Line& line) const noexcept {
+    Block::for_each_part(width_, [&](int i) {
+      const Part part = grad_x.part(i);
 #pragma unroll
-    for (int s = 0; s < kSide; ++s) values[s] = grad_x.get(s);
-    block_.put_across(values, width_, height_);
+      for (int j = 0; j < kPart; ++j) line[i + j] = part.at[j];
+    });
+    block_.turn(line, width_, height_);
+    if (!call_.sharp || lane_ >= width_) return;
+    with_float32_storage(call_.grad_y.dtype, [&](auto storage) {
+      using Storage = decltype(storage);
+      const Storage* from = call_.grad_y.column<const Storage>(image_, lane_);
+      Block::for_each(height_, [&](int i) {
+        if (i < height_) line[i] += 2 * widen<T>(from[i * call_.grad_y.row_stride]);
+      });
+    });
+  }
+  template <class Storage>
+  __device__ void store(const Line& line) const noexcept {
     if (lane_ >= width_) return;
-#pragma unroll 4
-    for (int r = 0; r < height_; ++r) {
-      const std::int64_t row = image_ * height_ + r;
-      T value = block_.lines[r * kSide + lane_];
-      if (call_.sharp) value += 2 * load_grad_y(row);
-      store_as(call_.grad_x_data, call_.grad_x_dtype,
-               call_.grad_x.offset(row) + lane_ * call_.grad_x.stride, value);
-    }
+    Storage* to = call_.grad_x.column<Storage>(image_, lane_);
+    Block::for_each(height_, [&](int i) {
+      if (i < height_) to[i * call_.grad_x.row_stride] = narrow<Storage>(line[i]);
+    });
   }
 
   const SmallGradients& call_;
@@ -235,6 +268,7 @@ class AgentImageGradient {
 
   std::int64_t image_ = 0;
   LineStarts<Block::kWords> line_;
+  std::uint32_t codes_[2 * Block::kWords] = {};  // of the next pass
 };
 
 }  // namespace tautline::detail

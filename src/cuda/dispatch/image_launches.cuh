@@ -24,6 +24,19 @@ inline PlacedImages place(const ImageArray& array, const Images& images, Lines2d
   return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
 }
 
+/// By images.
+template <class Data>
+PlacedPixels<Data> place_pixels(const BasicImageArray<Data>& array, const Images& images) noexcept {
+  if (!array.given) return {};
+  Rows batch;
+  batch.batch_dims = images.batch_dims;
+  std::copy_n(images.batch_shape, images.batch_dims, batch.batch_shape);
+  return {array.data,
+          array.dtype,
+          {by_lines(array, images.batch_dims, Lines2d::rows), batch},
+          array.row_stride};
+}
+
 /// An array of lams; 0 where it is not given.
 inline PlacedLam place_lam(const ConstImageArray& array, const Images& images,
                            Lines2d lines) noexcept {

@@ -1,11 +1,13 @@
 #include "cuda/dispatch/image_passes.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "cuda/dispatch/component_means.cuh"
 #include "cuda/dispatch/device.h"
 #include "cuda/dispatch/image_iterations.cuh"
+#include "cuda/dispatch/small_iterations.cuh"
 #include "cuda/dispatch/workspace.h"
 
 namespace tautline::detail {
@@ -54,6 +56,7 @@ class ForwardPasses {
       : call_(call),
         images_(call.images),
         memory_(memory),
+        context_(context),
         progress_(memory.iterations.progress),
         iterations_(call.images, call.row_lam, call.column_lam, memory.iterations, context),
         launches_(iterations_.launches()) {}
@@ -62,14 +65,14 @@ class ForwardPasses {
     const Solver2d& solver = call_.solver;
     iterations_.load(call_.x, call_.y.data != call_.x.data);
     iterations_.begin(call_.start, {}, call_.momentum, solver.iterations);
-    for (int k = 0; k < solver.iterations && launches_.status().ok(); ++k) {
-      if (k > 0) iterations_.go_on(solver.method, call_.momentum, solver.iterations, k);
-      iterations_.iterate(partition(Lines2d::rows, k), partition(Lines2d::columns, k));
-      const bool is_last = k + 1 == solver.iterations;
-      const bool looks = solver.tol > 0 && ((k + 1) % kIterationsBetweenLooks == 0 || is_last);
-      if (looks || (is_last && call_.gap != nullptr)) look_at_gaps(k + 1);
-      if (looks && !is_last && iterations_.has_all_stopped()) {
-        repeat_partitions(k);
+    for (int k = 0; k < solver.iterations && launches_.status().ok();) {
+      const int first = k;
+      k = solver.tol > 0 ? std::min(k + kIterationsBetweenLooks, solver.iterations)
+                         : solver.iterations;
+      iterate(first, k);
+      if (solver.tol > 0 || call_.gap != nullptr) look_at_gaps(k);
+      if (solver.tol > 0 && k < solver.iterations && iterations_.has_all_stopped()) {
+        repeat_partitions(k - 1);
         break;
       }
     }
@@ -92,6 +95,21 @@ class ForwardPasses {
     const SavedPasses saved(images_);
     const int kept = is_of_solution() ? 0 : k;
     return partitions() + (lines == Lines2d::rows ? saved.rows(0, kept) : saved.columns(0, kept));
+  }
+
+  void iterate(int first, int last) noexcept {
+    if constexpr (std::is_same_v<T, float>) {
+      if (are_for_blocks(call_)) {
+        launches_.add(small_images_iterate(call_,
+                                           {iterations_.facts(), progress_, iterations_.arrays()},
+                                           first, last, partitions(), context_));
+        return;
+      }
+    }
+    for (int k = first; k < last; ++k) {
+      if (k > 0) iterations_.go_on(call_.solver.method, call_.momentum, call_.solver.iterations, k);
+      iterations_.iterate(partition(Lines2d::rows, k), partition(Lines2d::columns, k));
+    }
   }
 
   void look_at_gaps(int done) noexcept {
@@ -166,6 +184,7 @@ class ForwardPasses {
   const Forward2d& call_;
   const Images& images_;
   const ForwardArrays<T> memory_;
+  const Context& context_;
   ImageProgress* const progress_;
   BatchIterations<T> iterations_;
   Launches& launches_;

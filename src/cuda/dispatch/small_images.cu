@@ -5,6 +5,7 @@
 
 #include "cuda/dispatch/device.h"
 #include "cuda/dispatch/image_launches.cuh"
+#include "cuda/dispatch/small_iterations.cuh"
 #include "cuda/kernels/kernel_small_images.cuh"
 
 namespace tautline::detail {
@@ -17,6 +18,17 @@ bool fits_a_block(const Images& images) noexcept {
          images.count <= std::numeric_limits<std::int32_t>::max();
 }
 
+/// Whether x can be read by whole groups of 16-byte parts.
+bool may_stay_in_memory(const SmallImages& call) noexcept {
+  const PlacedPixels<const void>& x = call.x;
+  bool fits = x.dtype == DType::float32 && call.height % kSamplesAtOnce == 0 &&
+              call.width % kSamplesAtOnce == 0 && x.images.stride == 1 &&
+              x.row_stride % kPart == 0 &&
+              reinterpret_cast<std::uintptr_t>(x.data) % sizeof(Part) == 0;
+  for (int d = 0; d < x.images.dims; ++d) fits = fits && x.images.step[d] % kPart == 0;
+  return fits;
+}
+
 template <class Call>
 Status launch(void (*kernel)(Call), int side, std::size_t shared, const Call& call,
               const Context& context) noexcept {
@@ -25,15 +37,25 @@ Status launch(void (*kernel)(Call), int side, std::size_t shared, const Call& ca
   return launch_status();
 }
 
+template <int kSide, bool kAccelerated, bool kXInShared>
+Status launch_forward(const SmallImages& call, const Context& context) noexcept {
+  return launch(&kernel_small_images<kSide, kAccelerated, kXInShared>, kSide,
+                image_bytes(kSide, call.height, call.width, kAccelerated, kXInShared), call,
+                context);
+}
 template <int kSide, bool kAccelerated>
 Status launch(const SmallImages& call, const Context& context) noexcept {
-  return launch(&kernel_small_images<kSide, kAccelerated>, kSide,
-                image_bytes(kSide, call.height, call.width, kAccelerated), call, context);
+  if constexpr (kSide > kLanes || kAccelerated) {  // else shared memory is not what is scarce
+    if (may_stay_in_memory(call)) {
+      return launch_forward<kSide, kAccelerated, false>(call, context);
+    }
+  }
+  return launch_forward<kSide, kAccelerated, true>(call, context);
 }
 template <int kSide, bool kAccelerated>
 Status launch(const SmallGradients& call, const Context& context) noexcept {
   return launch(&kernel_small_gradients<kSide, kAccelerated>, kSide,
-                image_gradient_bytes(kSide, kAccelerated), call, context);
+                image_gradient_bytes(kSide, call.height, call.width, kAccelerated), call, context);
 }
 
 template <class Call>
@@ -46,9 +68,11 @@ Status launch_for_size(const Call& call, bool is_accelerated, const Context& con
                         : launch<kLargestSide, false>(call, context);
 }
 
-SavedCodes saved_codes(const Images& images) noexcept {
+SavedCodes saved_codes(const Images& images, Derivative2d derivative) noexcept {
   const SavedPasses saved(images);
-  return {images.count, saved.row_words, saved.column_words};
+  const bool keeps_all = derivative == Derivative2d::of_iterations;
+  return {images.count,  saved.row_words, saved.column_words, keeps_all ? saved.words() : 0,
+          images.height, images.width};
 }
 
 LineGradients lay_out(const ImageArray& array, const Images& images, Lines2d lines) noexcept {
@@ -58,11 +82,15 @@ LineGradients lay_out(const ImageArray& array, const Images& images, Lines2d lin
 
 }  // namespace
 
-bool is_for_a_block(const Forward2d& call) noexcept {
+bool are_for_blocks(const Forward2d& call) noexcept {
   const bool by_edge = call.row_lam.array.width > 1 || call.column_lam.array.height > 1;
-  return fits_a_block(call.images) && call.x.dtype != DType::float64 && !by_edge &&
-         call.solver.tol == 0 && call.solver.derivative == Derivative2d::of_iterations &&
-         !call.start.given && !call.dual.given && call.gap == nullptr;
+  return fits_a_block(call.images) && call.x.dtype != DType::float64 && !by_edge;
+}
+
+bool is_for_a_block(const Forward2d& call) noexcept {
+  return are_for_blocks(call) && call.solver.tol == 0 &&
+         call.solver.derivative == Derivative2d::of_iterations && !call.start.given &&
+         !call.dual.given && call.gap == nullptr;
 }
 
 bool is_for_a_block(const Backward2d& call) noexcept {
@@ -72,25 +100,46 @@ bool is_for_a_block(const Backward2d& call) noexcept {
          call.solved.derivative == Derivative2d::of_iterations;
 }
 
-Status small_images_forward(const Forward2d& call, const Context& context) noexcept {
+namespace {
+
+SmallImages lay_out(const Forward2d& call) noexcept {
   const Images& images = call.images;
   SmallImages small = {};
   small.count = images.count;
   small.height = images.height;
   small.width = images.width;
   small.iterations = call.solver.iterations;
+  small.last = call.solver.iterations;
   small.sharp = call.mode == Mode::sharp;
-  small.dtype = call.x.dtype;
-  small.x = place(call.x, images, Lines2d::rows);
-  small.x_data = call.x.data;
-  small.y = place(call.y, images, Lines2d::rows);
-  small.y_data = call.y.data;
   small.row_lam = place(call.row_lam, images, Lines2d::rows);
   small.column_lam = place(call.column_lam, images, Lines2d::columns);
   small.partitions = call.partitions;
-  small.saved = saved_codes(images);
+  small.saved = saved_codes(images, call.solver.derivative);
   small.momentum = call.momentum;
+  return small;
+}
+
+}  // namespace
+
+Status small_images_forward(const Forward2d& call, const Context& context) noexcept {
+  SmallImages small = lay_out(call);
+  small.x = place_pixels(call.x, call.images);
+  small.y = place_pixels(call.y, call.images);
   small.iterations_done = call.iterations;
+  return launch_for_size(small, call.solver.method == Method2d::accelerated, context);
+}
+
+Status small_images_iterate(const Forward2d& call, const SmallState& state, int first, int last,
+                            std::uint32_t* partitions, const Context& context) noexcept {
+  const Images& images = call.images;
+  SmallImages small = lay_out(call);
+  small.x = place_pixels(packed_images<const void>(state.arrays.x, DType::float32, images,
+                                                   images.height, images.width),
+                         images);
+  small.state = state;
+  small.first = first;
+  small.last = last;
+  small.partitions = partitions;
   return launch_for_size(small, call.solver.method == Method2d::accelerated, context);
 }
 
@@ -104,17 +153,11 @@ Status small_images_backward(const Backward2d& call, const Context& context) noe
   small.iterations = solved.iterations;
   small.sharp = solved.mode == Mode::sharp;
   small.partitions = solved.partitions;
-  small.saved = saved_codes(images);
+  small.saved = saved_codes(images, solved.derivative);
   small.momentum = solved.momentum;
   small.done = solved.done;
-  small.grad_y = place(call.grad_y, images, Lines2d::rows);
-  small.grad_y_data = call.grad_y.data;
-  small.grad_y_dtype = call.grad_y.dtype;
-  if (call.grad_x.given) {
-    small.grad_x = place(call.grad_x, images, Lines2d::rows);
-    small.grad_x_data = call.grad_x.data;
-    small.grad_x_dtype = call.grad_x.dtype;
-  }
+  small.grad_y = place_pixels(call.grad_y, images);
+  small.grad_x = place_pixels(call.grad_x, images);
   small.row_lam = lay_out(call.grad_row_lam, images, Lines2d::rows);
   small.column_lam = lay_out(call.grad_column_lam, images, Lines2d::columns);
   return launch_for_size(small, solved.momentum != nullptr, context);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cuda/warp/image_state.cuh"
 #include "cuda/warp/placed_images.cuh"
 #include "cuda/warp/storage.cuh"
 #include "step/image/gap.h"
@@ -177,16 +178,6 @@ __global__ void kernel_look_at_tiles(ImageTiles tiles, const T* values, Images i
   if (threadIdx.x == 0) looks[blockIdx.x] = own;
 }
 
-/// What is known of an image before its first pass.
-struct ImageFacts {
-  double offset;    // what its samples are counted from; NaN, so that all is, where it is refused
-  double largest;   // |x|, counted so
-  double scale;     // see gap_scale
-  bool is_copied;   // no lam but 0
-  bool is_refused;  // a sample that is not finite, or a lam that is none
-  bool has_start;
-};
-
 /// One block an image. `start_looks` may be null: all images start at 0. So may `candidate_looks`:
 /// with them an image is refused where a candidate for its solution is not finite, and none is
 /// copied.
@@ -226,26 +217,6 @@ __global__ void kernel_know_images(ImageTiles tiles, const T* x, const Look<T>* 
 }
 
 // --- Forward ---
-
-/// An image's progress where it may stop before others.
-struct ImageProgress {
-  double t[2];        // of the momentum, by turns
-  std::int32_t done;  // iterations
-  bool is_stopped;
-  bool is_polished;
-  double gap;  // of what would be returned, times the square of the scale
-};
-
-template <class T>
-struct ImageArrays {
-  const T* x;
-  T* input;    // of the rows, X - Qb; then of the columns, X - P
-  T* y;        // what the pass over the rows gives, then that over the columns
-  T* q;        // of the iteration before
-  T* q_ahead;  // Qb
-
-  [[nodiscard]] __device__ T new_q(std::int64_t i) const noexcept { return input[i] - y[i]; }
-};
 
 /// What samples are counted from.
 template <class T>

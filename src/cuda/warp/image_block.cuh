@@ -1,10 +1,10 @@
 // A block's image in shared memory, a line a lane: rows, and in the next pass columns.
 //
-// Lines are there as [sample][lane], so that lanes never meet in a bank wherever each of them
-// reads. To transpose the image in its place, lanes take the samples of their lines into registers
-// in an order of their own, from their own number on: at every step the 32 of a warp then read,
-// and when they write the other way round write, all banks. kSide, 32 or 64, is the number of lanes
-// and the most samples of a line.
+// While lines are searched they are there as [sample][lane], so that lanes never meet in a bank
+// wherever each of them reads. Between passes they are turned: lanes write their lines as rows of
+// 16-byte parts and read columns. That no lanes meet there either, the parts of row r are in an
+// order of their own: part p is at p XOR (r mod 8). kSide, 32 or 64, is the number of lanes and the
+// most samples of a line.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,17 @@
 
 namespace tautline::detail {
 
+/// What one access of shared memory moves at most.
+inline constexpr int kPart = 4;
+struct Part {
+  float at[kPart];
+};
+
 /// float32 in shared memory by its own address: from a pointer a compiler finds the place of
 /// shared memory anew for every element.
 class SharedFloats {
  public:
+  constexpr SharedFloats() noexcept = default;  // constexpr functions have variables of it
   __device__ explicit SharedFloats(const void* shared) noexcept
       : address_(static_cast<unsigned>(__cvta_generic_to_shared(shared))) {
     asm volatile("" : "+r"(address_));
@@ -30,44 +37,77 @@ class SharedFloats {
   __device__ void put(int i, float value) const noexcept {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address_ + 4U * i), "f"(value) : "memory");
   }
+  [[nodiscard]] __device__ Part part(int i) const noexcept {
+    Part part;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(part.at[0]), "=f"(part.at[1]), "=f"(part.at[2]), "=f"(part.at[3])
+                 : "r"(address_ + 4U * i));
+    return part;
+  }
+  __device__ void put_part(int i, const Part& part) const noexcept {
+    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address_ + 4U * i),
+                 "f"(part.at[0]), "f"(part.at[1]), "f"(part.at[2]), "f"(part.at[3])
+                 : "memory");
+  }
   /// From element i on.
   [[nodiscard]] __device__ SharedFloats from(int i) const noexcept {
-    SharedFloats part = *this;
-    part.address_ += 4U * i;
-    return part;
+    SharedFloats rest = *this;
+    rest.address_ += 4U * i;
+    return rest;
+  }
+  __device__ SharedFloats& operator+=(int i) noexcept { return *this = from(i); }
+  /// In the part whose number differs in these bits, where a row starts at a multiple of its size.
+  [[nodiscard]] __device__ SharedFloats exchanged(int parts) const noexcept {
+    SharedFloats other = *this;
+    other.address_ ^= 16U * parts;
+    return other;
   }
 
  private:
-  unsigned address_;
+  unsigned address_ = 0;
 };
 
-/// Where the segments of a line of up to 32 kWords samples start, and after which jumps.
+/// Where the segments of a line of up to 32 kWords samples start, and after which jumps: downs,
+/// none that has a direction (flats, the line's start among them), or else ups.
 template <int kWords>
 struct LineStarts {
   std::uint32_t starts[kWords];
-  std::uint32_t ups[kWords];
   std::uint32_t downs[kWords];
+  std::uint32_t flats[kWords];
 
   __device__ LineStarts() noexcept { clear(); }
   /// One segment.
   __device__ void clear() noexcept {
 #pragma unroll
-    for (int w = 0; w < kWords; ++w) starts[w] = ups[w] = downs[w] = 0;
-    starts[0] = 1;
+    for (int w = 0; w < kWords; ++w) starts[w] = downs[w] = flats[w] = 0;
+    starts[0] = flats[0] = 1;
   }
-  __device__ void mark(std::int32_t i, bool up, bool down) noexcept {
-    const std::uint32_t bit = 1U << (i & 31);
+  __device__ void mark(std::int32_t i, bool is_real, bool down) noexcept {
+    const std::uint32_t bit = is_real ? 1U << (i & 31) : 0;
 #pragma unroll
     for (int w = 0; w < kWords; ++w) {
       const std::uint32_t own = kWords == 1 || i >> 5 == w ? bit : 0;
       starts[w] |= own;
-      ups[w] |= up ? own : 0;
       downs[w] |= down ? own : 0;
     }
   }
+  __device__ void mark_flat(std::int32_t i) noexcept {
+    mark(i, true, false);
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) {
+      if (kWords == 1 || i >> 5 == w) flats[w] |= 1U << (i & 31);
+    }
+  }
+  [[nodiscard]] __device__ std::uint32_t ups(int w) const noexcept {
+    return starts[w] & ~downs[w] & ~flats[w];
+  }
   [[nodiscard]] __device__ bool starts_at(std::int32_t i) const noexcept {
-    const std::uint32_t word = kWords == 1 || i < 32 ? starts[0] : starts[kWords - 1];
-    return (word >> (i & 31) & 1U) != 0;
+    return is_set(starts, i);
+  }
+  [[nodiscard]] static __device__ bool is_set(const std::uint32_t (&plane)[kWords],
+                                              std::int32_t i) noexcept {
+    const std::uint32_t word = kWords == 1 || i < 32 ? plane[0] : plane[kWords - 1];
+    return (word & 1U << (i & 31)) != 0;
   }
   /// The start of the segment that sample i is of.
   [[nodiscard]] __device__ std::int32_t start_of(std::int32_t i) const noexcept {
@@ -80,19 +120,18 @@ struct LineStarts {
   /// Word w of the line's codes.
   [[nodiscard]] __device__ std::uint32_t codes(int w) const noexcept {
     const int shift = w % 2 * 16;
-    const std::uint32_t start = starts[w / 2] >> shift & 0xFFFFU;
-    const std::uint32_t up = ups[w / 2] >> shift & 0xFFFFU;
-    const std::uint32_t down = downs[w / 2] >> shift & 0xFFFFU;
-    return spread(start & ~down) | spread(start & ~up) << 1;  // neither: both bits
+    const std::uint32_t not_down = starts[w / 2] & ~downs[w / 2];
+    const std::uint32_t not_up = starts[w / 2] & (downs[w / 2] | flats[w / 2]);
+    return spread(not_down >> shift & 0xFFFFU) | spread(not_up >> shift & 0xFFFFU) << 1;
   }
   /// The inverse of codes().
   __device__ void read(int w, std::uint32_t codes) noexcept {
-    const std::uint32_t low = gather(codes);
-    const std::uint32_t high = gather(codes >> 1);
+    const std::uint32_t not_down = gather(codes);
+    const std::uint32_t not_up = gather(codes >> 1);
     const int shift = w % 2 * 16;
-    starts[w / 2] |= (low | high) << shift;
-    ups[w / 2] |= (low & ~high) << shift;
-    downs[w / 2] |= (high & ~low) << shift;
+    starts[w / 2] |= (not_down | not_up) << shift;
+    downs[w / 2] |= (not_up & ~not_down) << shift;
+    flats[w / 2] |= (not_up & not_down) << shift;
   }
 
  private:
@@ -111,37 +150,21 @@ struct LineStarts {
   }
 };
 
-/// A plane of a line's bits by steps: bit s is that of the sample which the lane takes at step s.
-template <int kWords>
-class StepBits {
- public:
-  __device__ StepBits(const std::uint32_t (&plane)[kWords], int lane) noexcept {
-    const auto first = static_cast<unsigned>(lane);
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) {
-      const bool swaps = (first & 32U) != 0;
-      const std::uint32_t own = kWords > 1 && swaps ? plane[kWords - 1 - w] : plane[w];
-      const std::uint32_t next = kWords > 1 && !swaps ? plane[kWords - 1 - w] : plane[w];
-      bits_[w] = __funnelshift_r(own, next, first & 31U);
-    }
-  }
-  [[nodiscard]] __device__ bool operator[](int s) const noexcept {
-    return (bits_[s / 32] & (1U << (s % 32))) != 0;
-  }
+/// Samples of a line that are looked at together, whether the line has all of them or not.
+inline constexpr int kSamplesAtOnce = 8;
 
- private:
-  std::uint32_t bits_[kWords];
-};
+[[nodiscard]] __host__ __device__ constexpr int whole_groups(int n) noexcept {
+  return (n + kSamplesAtOnce - 1) / kSamplesAtOnce * kSamplesAtOnce;
+}
 
 template <int kLanesWide>
 struct ImageBlock {
   using T = float;
   static constexpr int kSide = kLanesWide;
   static constexpr int kWords = kSide / 32;
-  using Steps = T[kSide];  // one value a step of the lane
+  using Line = T[kSide];  // what is behind its samples does not matter
 
   SharedFloats lines;
-
   const int lane;
 
   __device__ explicit ImageBlock(const void* shared) noexcept : lines(shared), lane(own_lane()) {}
@@ -166,114 +189,158 @@ struct ImageBlock {
       return __syncthreads_or(static_cast<int>(condition)) != 0;
     }
   }
-  /// `parts` is shared memory for one a warp.
-  [[nodiscard]] __device__ double sum(double term, double* parts) const noexcept {
+  /// What combine(a, b) makes of the values of all lanes; `parts` is shared memory for one a warp.
+  template <class Value, class Combine>
+  [[nodiscard]] __device__ Value combined(Value own, Value* parts,
+                                          const Combine& combine) const noexcept {
     for (int apart = kLanes / 2; apart > 0; apart /= 2) {
-      term += __shfl_xor_sync(kWarp, term, apart);
+      own = combine(own, __shfl_xor_sync(kWarp, own, apart));
     }
-    if constexpr (kSide == kLanes) return term;
+    if constexpr (kSide == kLanes) return own;
     __syncthreads();
-    if (lane % kLanes == 0) parts[lane / kLanes] = term;
+    if (lane % kLanes == 0) parts[lane / kLanes] = own;
     __syncthreads();
-    return parts[0] + parts[kWords - 1];
+    return combine(parts[0], parts[kWords - 1]);
   }
 
-  /// Calls use(step, sample, wraps) for samples below n of a line in the lane's order; `wraps`
-  /// where that has come to the line's start again. What depends on the lane must be found anew
-  /// every time: kept, it would take more registers than there are.
+  /// Calls use(i) for the first of each group of samples of lines of n.
   template <class Use>
-  __device__ void for_each_step(std::int32_t n, const Use& use) const noexcept {
-    int first = lane;
-    asm volatile("" : "+r"(first));  // which no compiler sees through
+  static __device__ void for_each_group(std::int32_t n, const Use& use) noexcept {
 #pragma unroll
-    for (int s = 0; s < kSide; ++s) {
-      const bool wraps = first >= kSide - s;
-      const int i = first + s - (wraps ? kSide : 0);
-      if (i < n) use(s, i, wraps);
+    for (int i = 0; i < kSide; i += kSamplesAtOnce) {
+      if (i >= n) break;
+      use(i);
     }
   }
 
-  /// Where the sample of step s is, in the lane's line and in the one across it.
-  [[nodiscard]] __device__ int along(int s, bool wraps) const noexcept {
-    const int own = lane * kSide + lane;
-    return (wraps ? own - kSide * kSide : own) + s * kSide;
-  }
-  [[nodiscard]] __device__ int across(int s, bool wraps) const noexcept {
-    const int own = lane * kSide + lane;
-    return (wraps ? own - kSide : own) + s;
-  }
-
-  /// Takes the samples of the lane's line to registers.
-  __device__ void take(Steps& steps, std::int32_t n) const noexcept {
-    for_each_step(n, [&](int s, int /*i*/, bool wraps) { steps[s] = lines[along(s, wraps)]; });
-  }
-  /// Puts them back as the samples of the lines across the lane's.
-  __device__ void put_across(const Steps& steps, std::int32_t n,
-                             std::int32_t line_count) const noexcept {
-    sync();
-    if (lane < line_count) {
-      for_each_step(n,
-                    [&](int s, int /*i*/, bool wraps) { lines.put(across(s, wraps), steps[s]); });
-    }
-    sync();
-  }
-
-  /// Calls use(step, sample, wraps, value) for all samples of the lane's line, which has the
-  /// values of its segments at their starts.
+  /// Calls use(i) for every sample, and for the first of every part.
   template <class Use>
-  __device__ void for_each_value(const LineStarts<kWords>& line, std::int32_t n,
+  static __device__ void for_each(std::int32_t n, const Use& use) noexcept {
+    for_each_group(n, [&](int i) {
+#pragma unroll
+      for (int j = i; j < i + kSamplesAtOnce; ++j) use(j);
+    });
+  }
+  template <class Use>
+  static __device__ void for_each_part(std::int32_t n, const Use& use) noexcept {
+    for_each_group(n, [&](int i) {
+#pragma unroll
+      for (int j = i; j < i + kSamplesAtOnce; j += kPart) use(j);
+    });
+  }
+
+  /// The lane's line as it is searched.
+  [[nodiscard]] __device__ SharedFloats own() const noexcept {
+    return lines.from(lane);
+  }
+  __device__ void put_own(const Line& line, std::int32_t n) const noexcept {
+    const SharedFloats to = own();
+    for_each(n, [&](int i) { to.put(i * kSide, line[i]); });
+  }
+
+  /// Row `lane` of an image of parts.
+  [[nodiscard]] __device__ SharedFloats row(const SharedFloats& image) const noexcept {
+    return image.from(lane * kSide).exchanged(lane % 8);
+  }
+  /// Sample i of column `lane`.
+  [[nodiscard]] __device__ T of_column(const SharedFloats& image, int i) const noexcept {
+    return image.from(lane).exchanged(i % 8)[i * kSide];
+  }
+
+  /// From `count` lines of n to the n lines across them.
+  __device__ void turn(Line& line, std::int32_t n, std::int32_t count) const noexcept {
+    sync();
+    if (lane < count) {
+      const SharedFloats to = row(lines);
+      for_each_part(n, [&](int i) {
+        to.exchanged(i / kPart).put_part(0, {{line[i], line[i + 1], line[i + 2], line[i + 3]}});
+      });
+    }
+    sync();
+    if (lane < n) {
+      for_each(count, [&](int i) { line[i] = of_column(lines, i); });
+    }
+    sync();
+  }
+
+  /// Calls use(i, values from there on) for each group of samples of the lane's line, which has
+  /// the values of its segments at their starts.
+  template <class Use>
+  __device__ void for_each_values(const LineStarts<kWords>& starts, std::int32_t n,
+                                  const Use& use) const noexcept {
+    const SharedFloats from = own();
+    T value = 0;
+    for_each_group(n, [&](int i) {
+      T values[kSamplesAtOnce];
+#pragma unroll
+      for (int j = 0; j < kSamplesAtOnce; ++j) values[j] = from[(i + j) * kSide];
+#pragma unroll
+      for (int j = 0; j < kSamplesAtOnce; ++j) {
+        value = starts.starts_at(i + j) ? values[j] : value;
+        values[j] = value;
+      }
+      use(i, values);
+    });
+  }
+  /// Calls use(i, value) for all samples of the lane's line.
+  template <class Use>
+  __device__ void for_each_value(const LineStarts<kWords>& starts, std::int32_t n,
                                  const Use& use) const noexcept {
-    constexpr int kAtOnce = 8;
-    const StepBits<kWords> starts(line.starts, lane);
-    T value = lines[line.start_of(min(lane, n - 1)) * kSide + lane];
-    int first = lane;
-    asm volatile("" : "+r"(first));  // as in for_each_step
+    for_each_values(starts, n, [&](int i, const T(&values)[kSamplesAtOnce]) {
 #pragma unroll
-    for (int s0 = 0; s0 < kSide; s0 += kAtOnce) {
-      T values[kAtOnce];
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j) {
-        values[j] = lines[along(s0 + j, first >= kSide - (s0 + j))];
-      }
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j) {
-        const int s = s0 + j;
-        const bool wraps = first >= kSide - s;
-        const int i = first + s - (wraps ? kSide : 0);
-        value = starts[s] ? values[j] : value;
-        if (i < n) use(s, i, wraps, value);
-      }
-    }
+      for (int j = 0; j < kSamplesAtOnce; ++j) use(i + j, values[j]);
+    });
   }
 };
 
-/// Where the codes of a pass over an image are.
+/// The codes of a lane's line, pass by pass over the same lines.
+template <class Word>
+struct CodesOfPasses {
+  Word* words;
+  std::int64_t apart;
+
+  __device__ void to_the_next() noexcept { words += apart; }
+  __device__ void to_the_one_before() noexcept { words -= apart; }
+};
+
+/// Where the codes of images are.
 struct SavedCodes {
   std::int64_t count;      // of images
   std::int64_t row_words;  // of an image
   std::int64_t column_words;
+  std::int64_t apart;  // from one iteration to the next; 0: the last one's are kept
+  std::int32_t height;
+  std::int32_t width;
 
-  [[nodiscard]] __device__ std::int64_t at(std::int64_t image, bool of_rows, int k) const noexcept {
-    const std::int64_t before = k * count * (row_words + column_words);
-    return before + (of_rows ? image * row_words : count * row_words + image * column_words);
+  /// From iteration k on.
+  template <class Word>
+  [[nodiscard]] __device__ CodesOfPasses<Word> of_rows(Word* codes, std::int64_t image, int row,
+                                                       int k) const noexcept {
+    return {codes + k * apart + image * row_words + row * words_of(width), apart};
+  }
+  template <class Word>
+  [[nodiscard]] __device__ CodesOfPasses<Word> of_columns(Word* codes, std::int64_t image,
+                                                          int column, int k) const noexcept {
+    const std::int64_t behind_rows = k * apart + count * row_words;
+    return {codes + behind_rows + image * column_words + column * words_of(height), apart};
+  }
+
+ private:
+  [[nodiscard]] static __device__ int words_of(std::int32_t n) noexcept {
+    return (n + kCodesPerWord - 1) / kCodesPerWord;
   }
 };
 
-/// One value a step of each lane: in registers, or in shared memory where these are too few.
-template <int kSide, bool kInRegisters>
-struct StepValues {
-  float values[kSide];
-  __device__ StepValues(const SharedFloats& /*shared*/, int /*lane*/) noexcept {}
-  [[nodiscard]] __device__ float get(int s) const noexcept { return values[s]; }
-  __device__ void set(int s, float value) noexcept { values[s] = value; }
-};
+/// One value a sample of each lane's line, which no other lane reads.
 template <int kSide>
-struct StepValues<kSide, false> {
+struct LineValues {
   SharedFloats values;
-  __device__ StepValues(const SharedFloats& shared, int lane) noexcept
-      : values(shared.from(lane)) {}
-  [[nodiscard]] __device__ float get(int s) const noexcept { return values[s * kSide]; }
-  __device__ void set(int s, float value) noexcept { values.put(s * kSide, value); }
+  __device__ LineValues(const SharedFloats& shared, int lane) noexcept
+      : values(shared.from(lane * kPart)) {}
+  [[nodiscard]] __device__ Part part(int i) const noexcept { return values.part(i * kSide); }
+  __device__ void put_part(int i, const Part& part) const noexcept {
+    values.put_part(i * kSide, part);
+  }
 };
 
 }  // namespace tautline::detail

@@ -31,8 +31,7 @@ struct DeviceLineArithmetic {
   __device__ void tighten(LineBounds<float>& b, float total, float behind,
                           float room) const noexcept {
     if constexpr (kMayHaveCrossed) {
-      asm volatile(
-          "{.reg .pred o, p, q; .reg .f32 s, f, c;\n"
+      asm("{.reg .pred o, p, q; .reg .f32 s, f, c;\n"
           "setp.le.f32 o, %0, %1;\n"
           "rcp.approx.ftz.f32 s, %4; mul.f32 f, %5, s; fma.rn.f32 c, %6, s, f;\n"
           "setp.ge.and.f32 p, f, %0, o; setp.le.and.f32 q, c, %1, o;\n"
@@ -41,8 +40,7 @@ struct DeviceLineArithmetic {
           : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length)
           : "f"(behind), "f"(total), "f"(room), "f"(zero), "f"(one));
     } else {
-      asm volatile(
-          "{.reg .pred p, q; .reg .f32 s, f, c;\n"
+      asm("{.reg .pred p, q; .reg .f32 s, f, c;\n"
           "rcp.approx.ftz.f32 s, %4; mul.f32 f, %5, s; fma.rn.f32 c, %6, s, f;\n"
           "setp.ge.f32 p, f, %0; setp.le.f32 q, c, %1;\n"
           "@p add.f32 %0, f, %7; @p add.f32 %2, %4, %7;\n"

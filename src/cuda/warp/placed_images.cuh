@@ -38,6 +38,21 @@ struct LineLams {
   }
 };
 
+/// An array of images, as a block that holds one of them sees it.
+template <class Data>
+struct PlacedPixels {
+  Data* data = nullptr;  // null: not given
+  DType dtype = DType::float32;
+  PlacedImages images;  // where each begins, with the stride along its rows
+  std::int64_t row_stride = 0;
+
+  /// From the first pixel of an image's column on.
+  template <class Storage>
+  [[nodiscard]] __device__ Storage* column(std::int64_t image, int c) const noexcept {
+    return static_cast<Storage*>(data) + images.offset(image) + c * images.stride;
+  }
+};
+
 /// lams along rows or columns, as kernels see them.
 struct PlacedLam {
   double number;

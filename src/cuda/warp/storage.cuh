@@ -49,4 +49,14 @@ auto with_device_storage(DType dtype, Use&& use) {
   return use(double{});
 }
 
+/// On the device, for what is computed in float32.
+template <class Use>
+__device__ void with_float32_storage(DType dtype, const Use& use) noexcept {
+  switch (dtype) {
+    case DType::float16: return use(__half{});
+    case DType::bfloat16: return use(__nv_bfloat16{});
+    default: return use(float{});
+  }
+}
+
 }  // namespace tautline::detail

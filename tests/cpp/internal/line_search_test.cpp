@@ -17,13 +17,17 @@ template <class T, int kSamples>
 struct LineSource {
   const std::vector<T>& samples;
 
-  [[nodiscard]] T sample(std::int32_t i) const { return samples[static_cast<std::size_t>(i)]; }
+  using Place = std::int32_t;
+  static constexpr Place kStep = 1;
+
+  [[nodiscard]] static Place place(std::int32_t i) { return i; }
   [[nodiscard]] static T zero() { return 0; }
-  void load(std::int32_t i, T (&group)[kSamples]) const {
-    for (std::size_t j = 0; j < kSamples; ++j) {
-      const std::size_t at = static_cast<std::size_t>(i) + j;
-      group[j] = at < samples.size() ? samples[at] : std::numeric_limits<T>::quiet_NaN();
-    }
+  [[nodiscard]] T sample(Place i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return at < samples.size() ? samples[at] : std::numeric_limits<T>::quiet_NaN();
+  }
+  void load(Place i, T (&group)[kSamples]) const {
+    for (int j = 0; j < kSamples; ++j) group[j] = sample(i + 1 + j);
   }
 };
 
@@ -32,7 +36,7 @@ struct LineSink {
   std::vector<T> values;
   std::vector<Code> codes;
 
-  void put(std::int32_t first, bool is_real, bool down, T value) {
+  void put(std::int32_t /*place*/, std::int32_t first, bool is_real, bool down, T value) {
     const auto at = static_cast<std::size_t>(first);
     if (first == 0 || is_real) {
       codes[at] = first == 0 ? Code::plain : (down ? Code::down : Code::up);
