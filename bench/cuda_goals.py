@@ -11,6 +11,7 @@ from goals import Comparison, Run, Section, lam_of
 from measurements import CUDA, Measurements, Median
 
 FORWARD, BACKWARD = "forward", "backward"
+QUEUED = "_queued"  # behind these: of many calls in a row
 
 # How many times a copy's time at most, by the length of the rows: forward and backward, lambda 1.
 SHORT_ROWS = {FORWARD: 1.6, BACKWARD: 1.1}
@@ -78,21 +79,24 @@ def sections(measurements: Measurements) -> list[Section]:
     """All comparisons, whatever their outcome."""
     run = Run(measurements.runs[CUDA])
     lines = [
-        ("Rows, forward, against a copy", _against_copy(run, "rows", FORWARD, _rows_goal)),
-        ("Rows, backward, against a copy", _against_copy(run, "rows", BACKWARD, _rows_goal)),
-        ("Columns, forward, against a copy", _against_copy(run, "columns", FORWARD, _columns_goal)),
+        ("Rows, forward, against a copy", against_copy(run, "rows", FORWARD, _rows_goal)),
+        ("Rows, backward, against a copy", against_copy(run, "rows", BACKWARD, _rows_goal)),
+        ("Columns, forward, against a copy", against_copy(run, "columns", FORWARD, _columns_goal)),
         (
             "Columns, backward, against a copy",
-            _against_copy(run, "columns", BACKWARD, _columns_goal),
+            against_copy(run, "columns", BACKWARD, _columns_goal),
         ),
-        ("8192 rows of 32, as in the paper, beside an empty launch", _paper(run)),
+        (
+            "8192 rows of 32, as in the paper, beside an empty launch",
+            beside_empty_launch(run, "paper", lambda _: PAPER_MS),
+        ),
         ("Few long rows against a copy", _few_rows(run)),
         ("Ramps, forward", _ramps(run)),
         ("One lambda an edge against one for all, forward, by the byte", _edges(run)),
         ("float64 against a copy", _float64(run)),
         ("bfloat16 against float32", _bfloat16(run)),
-        ("Hard data, forward, against a copy", _against_copy(run, "hard", FORWARD)),
-        ("Hard data, backward, against a copy", _against_copy(run, "hard", BACKWARD)),
+        ("Hard data, forward, against a copy", against_copy(run, "hard", FORWARD)),
+        ("Hard data, backward, against a copy", against_copy(run, "hard", BACKWARD)),
     ]
     return [Section(title, list(comparisons)) for title, comparisons in lines]
 
@@ -100,10 +104,6 @@ def sections(measurements: Measurements) -> list[Section]:
 def _length_of(case: str) -> int:
     """Returns n, from a shape that is rows x n or images x n x width."""
     return int(case.split("/")[2].split("x")[1])
-
-
-def _copy_of(median: Median | None) -> Median | None:
-    return None if median is None or median.error else Median(ms=median.copy_ms)
 
 
 def _no_goal(_case: str, _what: str) -> float | None:
@@ -122,7 +122,7 @@ def _columns_goal(case: str, what: str) -> float | None:
     return COLUMNS[_length_of(case)][what]
 
 
-def _against_copy(
+def against_copy(
     run: Run,
     group: str,
     what: str,
@@ -130,27 +130,34 @@ def _against_copy(
     dtype: str = "fp32",
     plus_ms: float = 0.0,
 ) -> Iterator[DeviceComparison]:
+    """Compares every case of a group with the copy that was timed beside it."""
     for case in run.cases(group):
         if (ours := run.get(case, f"{what}:{dtype}")) is not None:
-            name, copy = f"{case} {what} {dtype}", _copy_of(ours)
+            name = f"{case} {what} {dtype}"
+            copy = None if ours.error else Median(ms=ours.copy_ms)
             goal = goal_of(case, what)
             yield DeviceComparison(name, ours, "copy", copy, goal, plus_ms=plus_ms)
 
 
-def _paper(run: Run) -> Iterator[DeviceComparison]:
-    for case in run.cases("paper"):
+def beside_empty_launch(
+    run: Run, group: str, limits_of: Callable[[str], dict[str, float]]
+) -> Iterator[DeviceComparison]:
+    """Shows short calls; the limits (ms) are for those that follow one another."""
+    for case in run.cases(group):
         empty = run.get(case, "empty_launch")
-        for what, limit in PAPER_MS.items():
-            for way in "", "_queued", "_graph":
+        for what in (FORWARD, BACKWARD):
+            limit = limits_of(case).get(what)
+            for way in "", QUEUED, "_graph":
                 if ours := run.get(case, f"{what}{way}:fp32"):
                     name = f"{case} {what} fp32{way.replace('_', ', ')}"
-                    goal, plus_ms = (0.0, limit) if way == "_queued" else (None, 0.0)
+                    is_judged = way == QUEUED and limit is not None
+                    goal, plus_ms = (0.0, limit) if is_judged else (None, 0.0)
                     yield DeviceComparison(name, ours, "empty launch", empty, goal, plus_ms=plus_ms)
 
 
 def _few_rows(run: Run) -> Iterator[DeviceComparison]:
     for what, plus_ms in FEW_ROWS_PLUS_MS.items():
-        yield from _against_copy(
+        yield from against_copy(
             run, "few_rows", what, lambda _, what: FEW_ROWS[what], plus_ms=plus_ms
         )
 
@@ -183,7 +190,7 @@ def _edges(run: Run) -> Iterator[DeviceComparison]:
 
 def _float64(run: Run) -> Iterator[DeviceComparison]:
     for what, goal in ((FORWARD, FLOAT64), (BACKWARD, None)):
-        yield from _against_copy(run, "rows", what, lambda *_, goal=goal: goal, "fp64")
+        yield from against_copy(run, "rows", what, lambda *_, goal=goal: goal, "fp64")
 
 
 def _bfloat16(run: Run) -> Iterator[DeviceComparison]:

@@ -28,10 +28,12 @@ class Median:
     copy_ms: float = 0.0  # of a plain copy of the same bytes, in the same run
     ratio_to_copy: float = 0.0
     spread: float = 0.0  # interquartile range of the (CPU) time, as a fraction of the median
-    bytes: int = 0  # read and written on a GPU, without the partition
+    bytes: int = 0  # read and written on a GPU, as often as its copy does
     scratch_bytes: int = 0
+    saved_bytes: int = 0  # for the backward (2D)
     launches: int = 0
     difference: float = 0.0  # the largest from the CPU's result, as a fraction of the range
+    iterations: int = 0  # that a solver which ends by itself took, at most
     error: str = ""  # why there is no time
 
     @property

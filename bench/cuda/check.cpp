@@ -3,31 +3,21 @@
 #include <tautline/error.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <functional>
-#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "device.h"
+#include "differences.h"
 #include "reference.h"
-#include "short_number.h"
 #include "storage.h"
 
 namespace bench {
 namespace {
 
 constexpr std::int64_t kCheckedRows = 64;
-
-template <class T>
-constexpr double kFraction = std::is_same_v<T, double> ? 1e-12 : kTolerance;
-/// Of the sum of its terms' sizes: a lambda's gradient adds up over the row.
-template <class T>
-constexpr double kLamFraction = 10 * kFraction<T>;
 
 /// The row of the batch that is the k-th of those checked; the middle row is among them.
 std::int64_t checked_row(const Layout& layout, std::int64_t k) {
@@ -63,27 +53,6 @@ std::vector<T> fetch(const T* from, const Layout& layout, std::int64_t n) {
 template <class T>
 std::vector<double> widen(const std::vector<T>& values) {
   return widened(std::span<const T>(values));
-}
-
-[[noreturn]] void throw_wrong(const char* what, double error, double allowed) {
-  throw std::runtime_error(std::string("WRONG: ") + what + " off by " + short_number(error) +
-                           ", allowed " + short_number(allowed));
-}
-
-/// The largest difference of rows from the right ones, as a fraction of the range of `data`.
-template <class T>
-double compare(const char* what, std::span<const double> right, std::span<const double> given,
-               std::span<const double> data, std::size_t n) {
-  double largest = 0;
-  for (std::size_t start = 0; start < right.size(); start += n) {
-    const auto right_row = right.subspan(start, n);
-    const double range = range_of(data.subspan(start, n));
-    const double error = largest_difference(right_row, given.subspan(start, n));
-    const double allowed = kFraction<T> * range + rounding_of<T>(right_row);
-    if (!(error <= allowed)) throw_wrong(what, error, allowed);
-    if (range > 0) largest = std::max(largest, error / range);
-  }
-  return largest;
 }
 
 }  // namespace
@@ -122,12 +91,7 @@ double check_backward(const Case& c, const BackwardArrays<T>& arrays) {
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto terms = std::span(edges).subspan(static_cast<std::size_t>(row * (n - 1)),
                                                 static_cast<std::size_t>(n - 1));
-    const double right = std::accumulate(terms.begin(), terms.end(), 0.0);
-    const double size = std::transform_reduce(terms.begin(), terms.end(), 0.0, std::plus<>(),
-                                              [](double term) { return std::abs(term); });
-    const double error = std::abs(grad_lam[static_cast<std::size_t>(row)] - right);
-    const double allowed = kLamFraction<T> * size + rounding_of<T>(std::span(&right, 1));
-    if (!(error <= allowed)) throw_wrong("grad_lam", error, allowed);
+    compare_sum<T>("grad_lam", grad_lam[static_cast<std::size_t>(row)], terms);
   }
   const std::vector<double> grad_x = widen(fetch(arrays.grad_x, c.layout));
   return compare<T>("grad_x", right_x, grad_x, grad_y, static_cast<std::size_t>(n));

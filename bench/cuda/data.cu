@@ -1,32 +1,12 @@
 #include "data.h"
 #include "device.h"
+#include "random.cuh"
 #include "storage.h"
 
 namespace bench {
 namespace {
 
 constexpr int kThreads = 256;
-
-/// Uniform 64 bits that depend on nothing but these numbers (SplitMix64's finalizer).
-__device__ std::uint64_t hash(std::uint64_t seed, std::int64_t index) {
-  std::uint64_t bits = (static_cast<std::uint64_t>(index) + 1) * 0x9E3779B97F4A7C15U;
-  bits ^= seed * 0xD1B54A32D192ED03U;
-  bits = (bits ^ bits >> 30U) * 0xBF58476D1CE4E5B9U;
-  bits = (bits ^ bits >> 27U) * 0x94D049BB133111EBU;
-  return bits ^ bits >> 31U;
-}
-
-__device__ float uniform(std::uint32_t bits) {
-  return static_cast<float>(bits) * 0x1p-32F;
-}
-
-/// Standard normal, by Box and Muller.
-__device__ float normal(std::uint64_t seed, std::int64_t index) {
-  const std::uint64_t bits = hash(seed, index);
-  const float radius_bits = uniform(static_cast<std::uint32_t>(bits >> 32U)) + 0x1p-32F;  // not 0
-  const float turn = uniform(static_cast<std::uint32_t>(bits));
-  return sqrtf(-2 * logf(radius_bits)) * cospif(2 * turn);
-}
 
 __device__ float sine(std::uint64_t seed, std::int64_t row, std::int64_t i, std::int64_t n) {
   const std::uint64_t bits = hash(seed, row);

@@ -80,8 +80,10 @@ nlohmann::ordered_json to_json(const bench::Result& result) {
     fields["ratio_to_copy"] = result.timing.ms / result.copy_ms;
     fields["bytes"] = result.bytes;
     fields["scratch_bytes"] = result.scratch_bytes;
+    if (result.saved_bytes > 0) fields["saved_bytes"] = result.saved_bytes;
     fields["launches"] = result.launches;
-    fields["difference"] = result.difference;
+    fields["difference"] = result.checked.difference;
+    if (result.checked.iterations > 0) fields["iterations"] = result.checked.iterations;
   }
   return fields;
 }

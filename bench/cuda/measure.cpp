@@ -73,8 +73,10 @@ Result measure(const Measured& measured, How how, const Stream& stream, int repe
   call();
   stream.wait();
   Result result;
-  result.difference = measured.check();
-  result.launches = graph ? graph->launches() : count_launches(stream, measured.call);
+  result.checked = measured.check();
+  if (!measured.ends_by_itself) {
+    result.launches = graph ? graph->launches() : count_launches(stream, measured.call);
+  }
   if (how == How::queued) {
     result.timing = time_calls(stream, repeats, [&] {
       for (int i = 0; i < kQueuedCalls; ++i) call();
@@ -85,10 +87,30 @@ Result measure(const Measured& measured, How how, const Stream& stream, int repe
   }
   result.bytes = static_cast<std::int64_t>(2 * measured.copied_bytes + measured.lam_bytes);
   result.scratch_bytes = measured.scratch_bytes;
+  result.saved_bytes = measured.saved_bytes;
   // Last, for it overwrites the result.
   result.copy_ms =
       copy_ms(stream, repeats, measured.copy_from, measured.copy_to, measured.copied_bytes);
   return result;
+}
+
+Result measure_empty_launch(const Stream& stream, int repeats) {
+  Result result;
+  result.timing = time_calls(stream, repeats, [&] { launch_nothing(stream.get()); });
+  return result;
+}
+
+void report(const std::string& name, const Settings& settings,
+            const std::function<Result()>& measure_it) {
+  if (!settings.is_wanted(name)) return;
+  Result result;
+  try {
+    result = measure_it();
+  } catch (const std::exception& error) {
+    result.error = error.what();
+  }
+  result.name = name;
+  settings.report(result);
 }
 
 }  // namespace bench

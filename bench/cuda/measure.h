@@ -25,27 +25,37 @@ struct Timing {
 [[nodiscard]] double copy_ms(const Stream& stream, int repeats, const void* from, void* to,
                              std::size_t bytes);
 
+/// What a check found.
+struct Checked {
+  double difference = 0;  // the largest from the CPU's result, as a fraction of the range; with
+                          // a tolerance: the largest gap, as a fraction of the objective
+  std::int32_t iterations = 0;  // the most that an image took; 0: as many as it was told to
+};
+
 /// One line of the results, as bench/measurements.py reads it.
 struct Result {
   std::string name;
   Timing timing;
   double copy_ms = 0;      // of the same bytes, in the same run
-  std::int64_t bytes = 0;  // read and written, without the partition
+  std::int64_t bytes = 0;  // read and written, as often as the copy does; 1D: without the partition
   std::size_t scratch_bytes = 0;
-  std::size_t launches = 0;  // 0: could not be captured
-  double difference = 0;     // the largest from the CPU's result, as a fraction of the range
-  std::string error;         // why there is no time
+  std::size_t saved_bytes = 0;  // for the backward (2D)
+  std::size_t launches = 0;     // 0: could not be captured
+  Checked checked;
+  std::string error;  // why there is no time
 };
 
 /// A call to be measured, with all that is told of it but its times.
 struct Measured {
   std::function<void()> call;
-  std::function<double()> check;  // returns Result::difference, throws where it is too large
+  std::function<Checked()> check;  // throws where the difference is too large
   const void* copy_from = nullptr;
   void* copy_to = nullptr;
   std::size_t copied_bytes = 0;
   std::size_t lam_bytes = 0;
   std::size_t scratch_bytes = 0;
+  std::size_t saved_bytes = 0;
+  bool ends_by_itself = false;  // as soon as it finds to be done: in a graph it could not
 };
 
 /// queued: many calls in a row, as a training loop makes them, so that the host's part of a call is
@@ -54,5 +64,18 @@ enum class How : std::uint8_t { called, queued, from_graph };
 
 /// Checks, then times. Throws where something fails or is wrong.
 [[nodiscard]] Result measure(const Measured& measured, How how, const Stream& stream, int repeats);
+
+/// What no call can be faster than.
+[[nodiscard]] Result measure_empty_launch(const Stream& stream, int repeats);
+
+struct Settings {
+  int repeats = 50;
+  std::function<bool(const std::string& name)> is_wanted;
+  std::function<void(const Result&)> report;  // called once for each wanted name
+};
+
+/// Where the name is wanted, reports what `measure_it` returns, or what it throws.
+void report(const std::string& name, const Settings& settings,
+            const std::function<Result()>& measure_it);
 
 }  // namespace bench

@@ -5,12 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <vector>
 
 #include "check.h"
-#include "copy.h"
 #include "data.h"
 #include "storage.h"
 
@@ -43,7 +41,7 @@ class Batch {
     return {.call = [this] { solve(); },
             .check =
                 [this] {
-                  return check_forward<T>(case_, {x_.data(), y_.data(), lam()});
+                  return Checked{check_forward<T>(case_, {x_.data(), y_.data(), lam()})};
                 },
             .copy_from = x_.data(),
             .copy_to = y_.data(),
@@ -59,8 +57,8 @@ class Batch {
     return {.call = [this] { differentiate(); },
             .check =
                 [this] {
-                  return check_backward<T>(case_, {partition_.data(), grad_y_->data(),
-                                                   grad_x_->data(), grad_lam_->data()});
+                  return Checked{check_backward<T>(case_, {partition_.data(), grad_y_->data(),
+                                                           grad_x_->data(), grad_lam_->data()})};
                 },
             .copy_from = grad_y_->data(),
             .copy_to = grad_x_->data(),
@@ -131,20 +129,6 @@ class Batch {
   std::optional<DeviceArray<T>> grad_lam_;
 };
 
-/// Reports what `measure_it` returns, or what it throws.
-void report(const std::string& name, const Settings& settings,
-            const std::function<Result()>& measure_it) {
-  if (!settings.is_wanted(name)) return;
-  Result result;
-  try {
-    result = measure_it();
-  } catch (const std::exception& error) {
-    result.error = error.what();
-  }
-  result.name = name;
-  settings.report(result);
-}
-
 template <class T>
 void run(const Case& c, const Stream& stream, const Settings& settings) {
   std::optional<Batch<T>> batch;  // made where the first of its names is wanted
@@ -172,11 +156,8 @@ void run_case(const Case& c, const Stream& stream, const Settings& settings) {
     if (dtype == tautline::DType::bfloat16) run<BFloat16>(c, stream, settings);
   }
   if (!c.with_graph) return;
-  report(c.name() + "/empty_launch", settings, [&] {
-    Result result;
-    result.timing = time_calls(stream, settings.repeats, [&] { launch_nothing(stream.get()); });
-    return result;
-  });
+  report(c.name() + "/empty_launch", settings,
+         [&] { return measure_empty_launch(stream, settings.repeats); });
 }
 
 }  // namespace bench
