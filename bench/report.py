@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cuda_goals
+import cuda_image_goals
 import goals
 from goals import NO_PEER, Comparison, Run, Section
 from measurements import BEST, CUDA, Measurements, Median, load
@@ -30,15 +31,17 @@ NOTE_CPU = (
 NOTE_CUDA = (
     "Times are ms of a call on the GPU's clock: medians. A ratio is how many times as slow. Copy: "
     "of x to y (backward: of grad_y to grad_x) in the same run. Ours also writes the partition; "
-    "the backward gives grad_x and one grad_lam a row. Spread: interquartile range of our time, "
-    "and of the other's where it is ours too."
+    "the backward gives grad_x and one grad_lam a row. Images: lambda is one number, the backward "
+    "gives grad_x and a grad_lam for each row and each column; a copy moves as many bytes as x, y "
+    "and partitions of 4 bits a pixel and iteration have together, for large images 12.25 a pixel "
+    "and pass. Spread: interquartile range of our time, and of the other's where it is ours too."
 )
 
 
 def sections(measurements: Measurements) -> list[Section]:
     """All comparisons of the results' device."""
     if measurements.device == "cuda":
-        return cuda_goals.sections(measurements)
+        return cuda_goals.sections(measurements) + cuda_image_goals.sections(measurements)
     return goals.sections(measurements)
 
 

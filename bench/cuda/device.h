@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 namespace bench {
 
@@ -26,12 +27,23 @@ class DeviceArray {
   [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
 
   /// NaN in every floating-point type: what the array held before cannot pass for a result.
-  void spoil(cudaStream_t stream) { check_cuda(cudaMemsetAsync(data_, 0xFF, bytes(), stream)); }
+  void spoil(cudaStream_t stream) {
+    if (size_ > 0) check_cuda(cudaMemsetAsync(data_, 0xFF, bytes(), stream));
+  }
 
  private:
   T* data_ = nullptr;
   std::size_t size_;
 };
+
+/// Elements of an array on the GPU, in the host's memory. Waits for the default stream only.
+template <class T>
+[[nodiscard]] std::vector<T> fetched(const T* from, std::size_t count) {
+  std::vector<T> values(count);
+  if (count > 0)
+    check_cuda(cudaMemcpy(values.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost));
+  return values;
+}
 
 class Stream {
  public:

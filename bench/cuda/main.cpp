@@ -16,17 +16,20 @@
 #include <vector>
 
 #include "cases.h"
+#include "image_cases.h"
 #include "machine.h"
 #include "run_case.h"
+#include "run_image_case.h"
 
 namespace {
 
 constexpr const char* kUsage =
     "usage: tautline_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]\n"
-    "  --filter   only benchmarks whose name (group/family/shape/lam/what:dtype) has a match\n"
+    "  --filter   only benchmarks whose name (group/family/shape/lam/what:dtype) has a match:\n"
+    "             ^images for 2D alone\n"
     "  --json     for bench/report.py\n"
     "  --repeats  timings of each, 50 by default\n"
-    "  --quick    2^24 elements a case, not 2^27\n";
+    "  --quick    2^24 elements a case, not 2^27 (1D)\n";
 
 struct Options {
   std::regex filter{""};
@@ -115,6 +118,9 @@ int run(const Options& options) {
   const bench::Stream stream;
   for (const bench::Case& c : bench::all_cases(options.elements)) {
     bench::run_case(c, stream, settings);
+  }
+  for (const bench::ImageCase& c : bench::all_image_cases()) {
+    bench::run_image_case(c, stream, settings);
   }
   if (!options.json.empty()) {
     write(options, results);

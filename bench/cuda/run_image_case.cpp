@@ -1,0 +1,200 @@
+#include "run_image_case.h"
+
+#include <tautline/error.h>
+#include <tautline/tautline.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image_check.h"
+#include "image_data.h"
+#include "storage.h"
+
+namespace bench {
+namespace {
+
+constexpr std::uint64_t kDataSeed = 1;
+constexpr std::uint64_t kGradientSeed = 11;  // features take several
+
+std::size_t count_of(std::int64_t elements) {
+  return static_cast<std::size_t>(elements);
+}
+
+/// A case's arrays on the GPU and the calls on them.
+class ImageBatch {
+ public:
+  ImageBatch(const ImageCase& c, const Stream& stream)
+      : case_(c),
+        stream_(stream.get()),
+        x_(count_of(c.shape.elements())),
+        y_(x_.size()),
+        partitions_(count_of(tautline::saved_words2d(problem().x, c.saved_iterations()))),
+        momentum_(has_momentum() ? count_of(c.shape.images() * c.solver.iterations) : 0),
+        iterations_(c.solver.tol > 0 ? count_of(c.shape.images()) : 0),
+        grad_y_(x_.size()),
+        grad_x_(x_.size()),
+        grad_row_lam_(count_of(c.shape.images() * c.shape.height)),
+        grad_column_lam_(count_of(c.shape.images() * c.shape.width)),
+        workspace_(workspace_size()),
+        copy_from_(c.bytes_moved() / 2 / sizeof(float)),
+        copy_to_(copy_from_.size()) {
+    fill_images(c.family, c.shape, kDataSeed, x_.data(), stream_);
+    fill_images(ImageFamily::noise, c.shape, kGradientSeed, grad_y_.data(), stream_);
+    fill_images(ImageFamily::noise, {.width = static_cast<std::int64_t>(copy_from_.size())},
+                kDataSeed, copy_from_.data(), stream_);
+    y_.spoil(stream_);
+    partitions_.spoil(stream_);
+    momentum_.spoil(stream_);
+    grad_x_.spoil(stream_);
+    grad_row_lam_.spoil(stream_);
+    grad_column_lam_.spoil(stream_);
+  }
+
+  Measured forward() {
+    Measured measured = beside_copy();
+    measured.call = [this] { solve(); };
+    measured.check = [this] {
+      return Checked{.difference = check_images(case_, {x_.data(), y_.data()}),
+                     .iterations = most_iterations()};
+    };
+    measured.ends_by_itself = case_.solver.tol > 0;
+    return measured;
+  }
+
+  /// The derivatives of what forward() has solved.
+  Measured backward() {
+    solve();
+    Measured measured = beside_copy();
+    measured.call = [this] { differentiate(); };
+    measured.check = [this] { return Checked{check_image_gradients(case_, gradients())}; };
+    return measured;
+  }
+
+ private:
+  [[nodiscard]] bool has_momentum() const {
+    return case_.solver.method == tautline::Method2d::accelerated &&
+           case_.solver.derivative == tautline::Derivative2d::of_iterations;
+  }
+
+  /// All but what is called.
+  [[nodiscard]] Measured beside_copy() const {
+    Measured measured;
+    measured.copy_from = copy_from_.data();
+    measured.copy_to = copy_to_.data();
+    measured.copied_bytes = copy_from_.bytes();
+    measured.scratch_bytes = workspace_.bytes();
+    measured.saved_bytes = partitions_.bytes() + momentum_.bytes();
+    return measured;
+  }
+
+  [[nodiscard]] ImageGradients gradients() const {
+    return {.partitions = {partitions_.data(), partitions_.size()},
+            .momentum = {momentum_.data(), momentum_.size()},
+            .grad_y = grad_y_.data(),
+            .grad_x = grad_x_.data(),
+            .grad_row_lam = grad_row_lam_.data(),
+            .grad_column_lam = grad_column_lam_.data()};
+  }
+
+  [[nodiscard]] tautline::Problem2d problem() const {
+    return {.x = view_of(static_cast<const float*>(x_.data()), case_.shape.sizes()),
+            .row_lam = case_.lam,
+            .column_lam = case_.lam};
+  }
+
+  [[nodiscard]] std::size_t workspace_size() const {
+    std::size_t bytes = 0;
+    tautline::check(
+        tautline::prox_tv2d_workspace(problem(), {.device = tautline::Device::cuda}, bytes));
+    return bytes;
+  }
+
+  [[nodiscard]] tautline::Context context() const {
+    return {.device = tautline::Device::cuda,
+            .stream = stream_,
+            .workspace = workspace_.data(),
+            .workspace_size = workspace_.size()};
+  }
+
+  void solve() {
+    tautline::check(tautline::prox_tv2d(problem(), case_.solver,
+                                        {.y = view_of(y_.data(), case_.shape.sizes()),
+                                         .partitions = {partitions_.data(), partitions_.size()},
+                                         .momentum = {momentum_.data(), momentum_.size()},
+                                         .iterations = {iterations_.data(), iterations_.size()}},
+                                        context()));
+  }
+
+  void differentiate() {
+    std::array<std::int64_t, 4> one_a_row = case_.shape.sizes();
+    std::array<std::int64_t, 4> one_a_column = one_a_row;
+    one_a_row[3] = 1;
+    one_a_column[2] = 1;
+    tautline::check(tautline::prox_tv2d_backward(
+        {.partitions = {partitions_.data(), partitions_.size()},
+         .momentum = {momentum_.data(), momentum_.size()},
+         .iterations = case_.solver.iterations,
+         .derivative = case_.solver.derivative},
+        view_of(static_cast<const float*>(grad_y_.data()), case_.shape.sizes()),
+        {.x = view_of(grad_x_.data(), case_.shape.sizes()),
+         .row_lam = view_of(grad_row_lam_.data(), one_a_row),
+         .column_lam = view_of(grad_column_lam_.data(), one_a_column)},
+        context()));
+  }
+
+  /// 0 where none were asked for.
+  [[nodiscard]] std::int32_t most_iterations() const {
+    const std::vector<std::int32_t> done = fetched(iterations_.data(), iterations_.size());
+    return done.empty() ? 0 : std::ranges::max(done);
+  }
+
+  const ImageCase& case_;
+  cudaStream_t stream_;
+  DeviceArray<float> x_;
+  DeviceArray<float> y_;
+  DeviceArray<std::uint32_t> partitions_;
+  DeviceArray<double> momentum_;
+  DeviceArray<std::int32_t> iterations_;
+  DeviceArray<float> grad_y_;
+  DeviceArray<float> grad_x_;
+  DeviceArray<float> grad_row_lam_;
+  DeviceArray<float> grad_column_lam_;
+  DeviceArray<std::byte> workspace_;
+  DeviceArray<float> copy_from_;
+  DeviceArray<float> copy_to_;
+};
+
+std::string suffix_of(How how) {
+  switch (how) {
+    case How::called: return "";
+    case How::queued: return "_queued";
+    case How::from_graph: return "_graph";
+  }
+  return "";
+}
+
+}  // namespace
+
+void run_image_case(const ImageCase& c, const Stream& stream, const Settings& settings) {
+  std::optional<ImageBatch> batch;  // made where the first of its names is wanted
+  const auto measure_all = [&](const std::string& what, auto part) {
+    for (const How how : c.ways) {
+      report(c.name() + "/" + what + suffix_of(how) + ":fp32", settings, [&] {
+        if (!batch) batch.emplace(c, stream);
+        return measure(((*batch).*part)(), how, stream, settings.repeats);
+      });
+    }
+  };
+  measure_all("forward", &ImageBatch::forward);
+  measure_all("backward", &ImageBatch::backward);
+  if (!c.with_empty_launch) return;
+  report(c.name() + "/empty_launch", settings,
+         [&] { return measure_empty_launch(stream, settings.repeats); });
+}
+
+}  // namespace bench
