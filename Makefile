@@ -52,6 +52,7 @@ fuzz:  ## run each fuzz target a bounded number of times over its corpus
 	tests/fuzz/run build/fuzz/tests/fuzz
 
 BENCH_CPU := build/release/bench/cpu/tautline_bench_cpu --peers=build/peers
+PHOTO :=
 
 bench:  ## compare the CPU solver with other libraries; a table, and JSON in out/
 	@tools/setup build bench
@@ -59,7 +60,7 @@ bench:  ## compare the CPU solver with other libraries; a table, and JSON in out
 	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=OFF
 	cmake --build --preset release --target tautline_bench_cpu
 	@mkdir -p out
-	$(BENCH_CPU) --benchmark_out=out/bench_cpu.json
+	$(BENCH_CPU) --photo="$(PHOTO)" --benchmark_out=out/bench_cpu.json
 	TAUTLINE_CPU=avx2 $(BENCH_CPU) --benchmark_filter=^rows/ --benchmark_out=out/bench_cpu_avx2.json
 	@python3 bench/report.py --markdown out/bench_cpu.json out/bench_cpu_avx2.json > out/bench_cpu.md
 	@python3 bench/report.py --save out out/bench_cpu.json out/bench_cpu_avx2.json

@@ -1,10 +1,11 @@
 // The CPU solver beside other libraries' on the same data, in one process and, but where a name
 // says otherwise, on one core. bench/report.py makes the table of the results.
-// usage: tautline_bench_cpu [--peers=FOLDER] [Google Benchmark's options]
+// usage: tautline_bench_cpu [--peers=FOLDER] [--photo=FILE] [Google Benchmark's options]
 #include <benchmark/benchmark.h>
 #include <tautline/tautline.h>
 
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <regex>
 #include <string>
@@ -14,6 +15,7 @@
 #include "backward.h"
 #include "contest.h"
 #include "forward.h"
+#include "images.h"
 #include "machine.h"
 
 namespace {
@@ -31,6 +33,7 @@ class MedianReporter final : public benchmark::ConsoleReporter {
       auto& counters = shown.emplace_back(run).counters;
       counters.erase("elements");
       counters.erase("scratch_bytes");
+      counters.erase("solver_iterations");
     }
     ConsoleReporter::ReportRuns(shown);
   }
@@ -56,7 +59,7 @@ void describe_run(const bench::Peers& peers) {
   benchmark::AddCustomContext("peers", peers.summary);
 }
 
-void add_all(const bench::Peers& peers) {
+void add_all(const bench::Peers& peers, const std::vector<bench::GreyImage>& images) {
   const std::vector<bench::ForwardCase> cases = bench::forward_cases();
   for (const bench::ForwardCase& c : cases) {
     bench::add_ours(c);
@@ -66,13 +69,23 @@ void add_all(const bench::Peers& peers) {
   }
   if (!peers.solvers.empty()) bench::add_empty_calls(cases);
   bench::add_backward();
+  for (const auto& [name, note] : bench::add_images(images, peers, is_wanted)) {
+    benchmark::AddCustomContext("trial " + name, note);
+  }
+}
+
+/// Whether the argument is the option, which begins with its name and "="; then its value is taken.
+bool takes(std::string_view argument, std::string_view option, std::string& value) {
+  if (!argument.starts_with(option)) return false;
+  value = argument.substr(option.size());
+  return true;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  constexpr std::string_view kPeersOption = "--peers=";
+int main(int argc, char** argv) try {
   std::string peers_folder;
+  std::string photo_file;
   // Defaults stand first: the last of an option counts. Repetitions of all benchmarks are mixed, so
   // that what else happens on the machine does not hit all those of one.
   std::string defaults[] = {"--benchmark_repetitions=7", "--benchmark_min_time=0.08",
@@ -82,9 +95,7 @@ int main(int argc, char** argv) {
   for (std::string& option : defaults) arguments.push_back(option.data());
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument.starts_with(kPeersOption)) {
-      peers_folder = argument.substr(kPeersOption.size());
-    } else {
+    if (!takes(argument, "--peers=", peers_folder) && !takes(argument, "--photo=", photo_file)) {
       arguments.push_back(argv[i]);
     }
   }
@@ -93,14 +104,18 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 1;
 
+  const std::vector<bench::GreyImage> images = bench::benchmark_images(photo_file);
   const bench::Peers peers = bench::load_peers(peers_folder);
   std::cerr << "peers: " << peers.summary
             << (peers.solvers.empty() ? "; only ours is timed\n" : "; trying each on each case\n");
   describe_run(peers);
-  add_all(peers);
+  add_all(peers, images);
   std::cerr << "repetitions are mixed: the results come towards the end, after some minutes\n";
   MedianReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
   return 0;
+} catch (const std::exception& error) {
+  std::cerr << "tautline_bench_cpu: " << error.what() << '\n';
+  return 1;
 }

@@ -4,10 +4,15 @@
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <map>
 #include <sstream>
 #include <utility>
+
+#include "embedded_python.h"
 
 namespace bench {
 namespace {
@@ -43,8 +48,8 @@ class Module {
   [[nodiscard]] bool loaded() const { return handle_ != nullptr; }
 
   /// Adds the solver that `make` makes of the function, where the module has it.
-  template <class Function, class Make>
-  void add(std::vector<PeerSolver>& solvers, const char* function, Make make) const {
+  template <class Function, class Solver, class Make>
+  void add(std::vector<Solver>& solvers, const char* function, Make make) const {
     auto* const found = reinterpret_cast<Function*>(dlsym(handle_, function));
     if (found != nullptr) solvers.push_back(make(found));
   }
@@ -58,7 +63,8 @@ constexpr double kDefaultDescent = 0.05;  // projected Newton's `sigma` in prox_
 // The functions' declarations are those of the peers' documented interfaces. Each minimises
 // 1/2 |y - x|^2 + lam TV(y), as we do; choosing the fastest checks that.
 
-void add_prox_tv(const Module& module, std::vector<PeerSolver>& solvers) {
+void add_prox_tv(const Module& module, Peers& peers) {
+  std::vector<PeerSolver>& solvers = peers.solvers;
   module.add<void(double*, int, double, double*)>(solvers, "hybridTautString_TV1", [](auto* f) {
     return uniform("prox_tv:hybrid_taut_string",
                    [f](double* x, double* y, int n, double lam) { f(x, n, lam, y); });
@@ -113,14 +119,59 @@ void add_prox_tv(const Module& module, std::vector<PeerSolver>& solvers) {
                           f(x, lam, y, info, n, kDefaultDescent, nullptr);
                         });
       });
+
+  using Image = int(std::size_t, std::size_t, double*, double, double, double, double, double*, int,
+                    int, double*);
+  module.add<Image>(peers.image_solvers, "DR2_TV", [](auto* f) {
+    const auto solve = [f](const PeerImage& image) {
+      constexpr double kAbsolute = 1;      // the norm of the differences, along both directions
+      constexpr int kUsualIterations = 0;  // 35
+      double info[8] = {};
+      // It reads column by column; with one lam for all the transposed image does as well.
+      f(static_cast<std::size_t>(image.width), static_cast<std::size_t>(image.height), image.x,
+        image.lam, image.lam, kAbsolute, kAbsolute, image.y, image.threads, kUsualIterations, info);
+      return true;
+    };
+    return PeerImageSolver{
+        .name = "prox_tv:douglas_rachford", .takes_threads = true, .solve = solve};
+  });
 }
 
-void add_condat_tv(const Module& module, std::vector<PeerSolver>& solvers) {
-  module.add<void(double*, double*, unsigned, double)>(solvers, "TV1D_denoise_v2", [](auto* f) {
-    return uniform("condat_tv:v2", [f](double* x, double* y, int n, double lam) {
-      f(x, y, static_cast<unsigned>(n), lam);
-    });
-  });
+void add_condat_tv(const Module& module, Peers& peers) {
+  module.add<void(double*, double*, unsigned, double)>(
+      peers.solvers, "TV1D_denoise_v2", [](auto* f) {
+        return uniform("condat_tv:v2", [f](double* x, double* y, int n, double lam) {
+          f(x, y, static_cast<unsigned>(n), lam);
+        });
+      });
+}
+
+/// Minimises sum of |differences| + weight / 2 |y - x|^2, whatever is said of `weight` elsewhere:
+/// so weight is 1 / lam. Beyond the border it puts the samples as they came and leaves them there.
+constexpr const char* kSplitBregman = R"(
+import ctypes
+import numpy
+from skimage.restoration import denoise_tv_bregman
+
+def image_at(address, height, width):
+    memory = (ctypes.c_double * (height * width)).from_address(address)
+    return numpy.frombuffer(memory).reshape(height, width)
+
+def split_bregman(x, y, height, width, lam):
+    image_at(y, height, width)[...] = denoise_tv_bregman(
+        image_at(x, height, width), weight=1 / lam, isotropic=False)
+)";
+
+void add_scikit_image(const EmbeddedPython& python, Peers& peers) {
+  const auto solve = [python](const PeerImage& image) {
+    std::ostringstream call;
+    call << std::setprecision(17) << "split_bregman(" << reinterpret_cast<std::uintptr_t>(image.x)
+         << ", " << reinterpret_cast<std::uintptr_t>(image.y) << ", " << image.height << ", "
+         << image.width << ", " << image.lam << ")";
+    return python.run(kSplitBregman, call.str());
+  };
+  peers.image_solvers.push_back(
+      {.name = "scikit_image:split_bregman", .holds_border = true, .solve = solve});
 }
 
 struct Installed {
@@ -148,19 +199,27 @@ std::map<std::string, Installed> read_list(const std::string& file) {
 Peers load_peers(const std::string& folder) {
   Peers peers;
   auto list = read_list(folder + "/peers.tsv");
-  // The modules refer to Python's symbols; none of them is ever called.
-  const Module python(list["python"].path, RTLD_LAZY | RTLD_GLOBAL);
-  const std::pair<const char*, void (*)(const Module&, std::vector<PeerSolver>&)> known[] = {
-      {"prox_tv", add_prox_tv}, {"condat_tv", add_condat_tv}};
-  for (const auto& [name, add] : known) {
+  const auto report = [&](const std::string& name, bool loaded) {
     const Installed& installed = list[name];
-    const Module module(installed.path, RTLD_LAZY | RTLD_LOCAL);
-    if (module.loaded()) add(module, peers.solvers);
-    const std::string state = module.loaded()          ? installed.version
+    const std::string state = loaded                   ? installed.version
                               : installed.path.empty() ? "not installed"
                                                        : "could not be loaded";
     peers.summary.append(peers.summary.empty() ? "" : ", ").append(name).append(" ").append(state);
+  };
+  // The modules refer to Python's symbols; none of them is ever called.
+  const Module python(list["python"].path, RTLD_LAZY | RTLD_GLOBAL);
+  const std::pair<const char*, void (*)(const Module&, Peers&)> known[] = {
+      {"prox_tv", add_prox_tv}, {"condat_tv", add_condat_tv}};
+  for (const auto& [name, add] : known) {
+    const Module module(list[name].path, RTLD_LAZY | RTLD_LOCAL);
+    if (module.loaded()) add(module, peers);
+    report(name, module.loaded());
   }
+  const std::filesystem::path package = list["scikit_image"].path;  // .../skimage/__init__.py
+  const EmbeddedPython interpreter(list["python"].path, package.parent_path().parent_path());
+  const bool has_package = interpreter.available() && !package.empty();
+  if (has_package) add_scikit_image(interpreter, peers);
+  report("scikit_image", has_package);
   return peers;
 }
 

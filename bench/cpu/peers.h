@@ -1,5 +1,6 @@
-// Other libraries' exact 1D solvers, called through the C functions of their installed modules.
-// Nothing of theirs is built in: what bench/peers/install has installed is loaded at run time.
+// Other libraries' solvers, called through the C functions of their installed modules, or through
+// Python where these have none. Nothing of theirs is built in: what bench/peers/install has
+// installed is loaded at run time.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,30 @@ struct PeerSolver {
   std::function<void(const PeerBatch&)> solve;
 };
 
+/// An image without gaps, as the peers see it; one lam for all edges.
+struct PeerImage {
+  double* x = nullptr;
+  double* y = nullptr;
+  int height = 0;
+  int width = 0;
+  double lam = 0;
+  int threads = 1;
+};
+
+/// Minimises 1/2 |y - x|^2 + lam (sum of |differences| along rows and columns), as we do, by as
+/// many iterations as it makes where its caller does not say.
+struct PeerImageSolver {
+  std::string name;
+  bool takes_threads = false;
+  /// The pixels along its border are held to values that are not the problem's.
+  bool holds_border = false;
+  /// Returns whether it worked.
+  std::function<bool(const PeerImage&)> solve;
+};
+
 struct Peers {
   std::vector<PeerSolver> solvers;
+  std::vector<PeerImageSolver> image_solvers;
   std::string summary;  // names and versions, and what could not be loaded
 };
 
