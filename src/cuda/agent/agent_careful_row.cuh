@@ -18,10 +18,12 @@
 
 namespace tautline::detail {
 
-template <class Storage>
+template <class Call>
 class AgentCarefulRow {
  public:
-  __device__ AgentCarefulRow(const ForwardRows<Storage>& call, const CarefulScratch& scratch,
+  using Storage = typename Call::Storage;
+
+  __device__ AgentCarefulRow(const Call& call, const CarefulScratch& scratch,
                              std::int64_t row) noexcept
       : call_(call),
         s_(scratch),
@@ -112,7 +114,11 @@ class AgentCarefulRow {
     value = respect_jump(value, value_, jump_sign(code_));
     for (std::int32_t i = first_; i < last; ++i) {
       const double smooth = value / scale_;
-      y_[i * call_.y.stride] = narrow<Storage>(call_.sharp ? mirror(sample(i), smooth) : smooth);
+      if constexpr (Call::kOutput == ForwardOutput::next_input) {
+        y_[i * call_.y.stride] = narrow<Storage>(call_.changed(smooth, x_ + i * call_.x.stride));
+      } else {
+        y_[i * call_.y.stride] = narrow<Storage>(call_.sharp ? mirror(sample(i), smooth) : smooth);
+      }
     }
     mark(first_, code_);
     value_ = value;
@@ -143,7 +149,11 @@ class AgentCarefulRow {
     for (std::int32_t i = 0; i < n_; ++i) {
       const double value = sample(i);
       const Storage bits = x_[i * call_.x.stride];
-      y_[i * call_.y.stride] = bits;
+      if constexpr (Call::kOutput == ForwardOutput::next_input) {
+        y_[i * call_.y.stride] = call_.changed(bits, x_ + i * call_.x.stride);
+      } else {
+        y_[i * call_.y.stride] = bits;
+      }
       mark(i, i == 0             ? Code::plain
               : value > previous ? Code::up
               : value < previous ? Code::down
@@ -160,7 +170,7 @@ class AgentCarefulRow {
     finish_codes();
   }
 
-  const ForwardRows<Storage>& call_;
+  const Call& call_;
   const CarefulScratch& s_;
   const std::int32_t n_;
   const Storage* x_;

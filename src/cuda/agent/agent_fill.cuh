@@ -2,7 +2,7 @@
 //
 // Mapping: a thread has the sixteen elements of one word of codes, a block a tile of a
 // row. Traffic: codes and the values at starts are read, y is written once; x is read
-// only to sharpen.
+// only where what is written depends on it.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 namespace tautline::detail {
 
-template <class Storage>
+template <class Call>
 class AgentFill {
  public:
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
 
-  __device__ AgentFill(const LongRows<Storage>& call, std::int64_t row, std::int32_t tile,
+  __device__ AgentFill(const LongRows<Call>& call, std::int64_t row, std::int32_t tile,
                        std::int32_t* shared) noexcept
       : call_(call),
         row_(row),
@@ -48,8 +49,7 @@ class AgentFill {
       const std::int32_t k = word_ * 16 + i;
       if ((codes >> (2 * i) & 3U) != 0) current = values_[k];
       if (k < n_) {
-        const T sample = call_.rows.sharp ? widen<T>(x(k)) : T(0);
-        y(k) = narrow<Storage>(call_.rows.sharp ? mirror(sample, current) : current);
+        y(k) = call_.rows.finished(current, x(k));
       }
     }
   }
@@ -58,8 +58,8 @@ class AgentFill {
   [[nodiscard]] __device__ Storage& y(std::int32_t k) const noexcept {
     return call_.rows.y.row(row_)[k * call_.rows.y.stride];
   }
-  [[nodiscard]] __device__ Storage x(std::int32_t k) const noexcept {
-    return call_.rows.x.row(row_)[k * call_.rows.x.stride];
+  [[nodiscard]] __device__ const Storage* x(std::int32_t k) const noexcept {
+    return call_.rows.x.row(row_) + k * call_.rows.x.stride;
   }
   [[nodiscard]] static __device__ std::int32_t last_start(std::uint32_t codes,
                                                           std::int32_t word) noexcept {
@@ -102,7 +102,7 @@ class AgentFill {
     return -1;
   }
 
-  const LongRows<Storage>& call_;
+  const LongRows<Call>& call_;
   const std::int64_t row_;
   const std::int32_t n_;
   const std::int32_t words_;

@@ -3,7 +3,8 @@
 // Mapping: a lane searches a chunk of a row, a warp holds the chunks of one or more
 // rows in shared memory as [sample][lane], so that lanes never meet in a bank
 // wherever each of them reads. Traffic: x is read once, y and 2 bits an element are
-// written once. Shared memory: 4.25 bytes a sample in float32 (see ForwardShape).
+// written once; x is read again, mostly from a cache, where what is written depends on it. Shared
+// memory: 4.25 bytes a sample in float32 (see ForwardShape).
 //
 // Rows of one chunk are simply searched. In longer ones every lane but a row's first
 // runs two searches from the start of its chunk, with the dual variable at either
@@ -35,12 +36,13 @@ enum class RowKind : std::uint8_t {
   careful,   // near the ends of T's range, an edge of lam 0, or too many samples read again
 };
 
-template <class Storage, bool kEdges, bool kSplit, bool kAlongMemory>
+template <class Call, bool kEdges, bool kSplit, bool kAlongMemory>
 class AgentForward {
  public:
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
 
-  __device__ AgentForward(const ForwardRows<Storage>& call, char* shared) noexcept
+  __device__ AgentForward(const Call& call, char* shared) noexcept
       : call_(call),
         shape_(call.shape),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
@@ -105,6 +107,7 @@ class AgentForward {
   }
 
  private:
+  static constexpr bool kWritesNextInput = Call::kOutput == ForwardOutput::next_input;
   static constexpr int kTile = 128 / sizeof(T);      // samples of a row that fill all banks
   static constexpr int kPerVector = 16 / sizeof(T);  // samples of 16 bytes of shared memory
   static constexpr int kVectors = kTile / kPerVector;
@@ -692,7 +695,7 @@ class AgentForward {
     Storage* to = call_.y.data + call_.y.offset(row_);
     const Storage* samples = call_.x.data + offset_;
     T current = 0;
-    const auto store_word = [&]<bool kAll, bool kSharp>(int w) {
+    const auto store_word = [&]<bool kAll, bool kReads>(int w) {
       const std::uint32_t codes = codes_[w * kLanes + lane_];
       const T* values = x_ + w * 16 * kLanes + lane_;
 #pragma unroll
@@ -700,15 +703,17 @@ class AgentForward {
         const T value = values[i * kLanes];
         current = (codes & (3U << (2 * i))) != 0 ? value : current;
         if (kAll || w * 16 + i < shape_.n) {
-          *to = narrow<Storage>(kSharp ? mirror(widen<T>(*samples), current) : current);
+          *to = narrow<Storage>(kReads ? call_.changed(current, samples) : current);
         }
         to += call_.y.stride;
-        if (kSharp) samples += call_.x.stride;
+        if (kReads) samples += call_.x.stride;
       }
     };
     for (int w = 0; w < shape_.words(); ++w) {
       const bool all = (w + 1) * 16 <= shape_.n;
-      if (call_.sharp) {
+      if (kWritesNextInput && all) {
+        store_word.template operator()<true, true>(w);
+      } else if (call_.reads_again()) {
         store_word.template operator()<false, true>(w);
       } else if (all) {
         store_word.template operator()<true, false>(w);
@@ -763,7 +768,7 @@ class AgentForward {
     }
     __syncwarp();
     if (call_.whole_vectors) {
-      if (call_.sharp) {
+      if (call_.reads_again()) {
         store_vectors<true>(y_offset);
       } else {
         store_vectors<false>(y_offset);
@@ -779,12 +784,12 @@ class AgentForward {
         const int in_tile = k % kTile;
         const T value = x_[k / kTile * kTile * kLanes +
                            swizzled(row, in_tile / kPerVector) * kPerVector + in_tile % kPerVector];
-        call_.y.data[offset + k] = finished(value, x_offset + k);
+        call_.y.data[offset + k] = call_.finished(value, call_.x.data + x_offset + k);
       }
     }
   }
 
-  template <bool kSharp>
+  template <bool kReads>
   __device__ void store_vectors(std::int64_t y_offset) const noexcept {
     struct alignas(sizeof(Storage) * kPerVector) Packed {
       Storage item[kPerVector];
@@ -795,13 +800,16 @@ class AgentForward {
       Packed packed;
 #pragma unroll
       for (int j = 0; j < kPerVector; ++j) {
+        const bool changes = kReads && !kWritesNextInput;
         packed.item[j] =
-            narrow<Storage>(kSharp ? mirror(widen<T>(samples[j]), values.item[j]) : values.item[j]);
+            narrow<Storage>(changes ? call_.changed(values.item[j], samples + j) : values.item[j]);
       }
+      if constexpr (kWritesNextInput) call_.change_packed(packed, samples);
       *reinterpret_cast<Packed*>(to) = packed;
     };
     const bool all_written = y_offset != kNothing && chunk_size_ == shape_.chunk;
-    if (!kSharp && call_.y_chunks_apart != 0 && __all_sync(kWarp, all_written)) {
+    if ((!kReads || kWritesNextInput) && call_.y_chunks_apart != 0 &&
+        __all_sync(kWarp, all_written)) {
       const int row_of_few = lane_ / kVectors;
       Storage* to = call_.y.data + __shfl_sync(kWarp, y_offset, 0) +
                     row_of_few * call_.y_chunks_apart + vector * kPerVector;
@@ -811,7 +819,8 @@ class AgentForward {
         const Vector* from = reinterpret_cast<const Vector*>(x_ + t * kLanes);
 #pragma unroll
         for (int i = 0; i < kVectors; ++i) {
-          store(at, nullptr, from + swizzled(i * (kLanes / kVectors) + row_of_few, vector));
+          store(at, call_.x.data + (at - call_.y.data),
+                from + swizzled(i * (kLanes / kVectors) + row_of_few, vector));
           at += step;
         }
       }
@@ -820,7 +829,7 @@ class AgentForward {
     for (int i = 0; i < kVectors; ++i) {
       const int row = i * (kLanes / kVectors) + lane_ / kVectors;
       const std::int64_t offset = __shfl_sync(kWarp, y_offset, row);
-      const std::int64_t x_offset = kSharp ? __shfl_sync(kWarp, offset_, row) : 0;
+      const std::int64_t x_offset = kReads ? __shfl_sync(kWarp, offset_, row) : 0;
       const int size = __shfl_sync(kWarp, chunk_size_, row) - vector * kPerVector;
       if (offset == kNothing) continue;
       const Vector* from = reinterpret_cast<const Vector*>(x_) + swizzled(row, vector);
@@ -838,22 +847,44 @@ class AgentForward {
       const std::int64_t x_offset = call_.x.offset(row);
       const std::int64_t y_offset = call_.y.offset(row);
       if (!is_written(warp, lane)) return;
+      if constexpr (kWritesNextInput) {
+        store_next_inputs_across(from + lane, x_offset, start, step);
+      } else {
 #pragma unroll 8
-      for (int k = start; k < shape_.n; k += step) {
-        const int at = (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) + lane;
-        call_.y.data[y_offset + k * call_.y.stride] =
-            finished(from[at], x_offset + k * call_.x.stride);
+        for (int k = start; k < shape_.n; k += step) {
+          const int at = (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) + lane;
+          call_.y.data[y_offset + k * call_.y.stride] =
+              call_.finished(from[at], call_.x.data + x_offset + k * call_.x.stride);
+        }
       }
     });
   }
 
-  /// What is written for a smoothed value; x is read again only to sharpen.
-  [[nodiscard]] __device__ Storage finished(T value, std::int64_t x_at) const noexcept {
-    if (!call_.sharp) return narrow<Storage>(value);
-    return narrow<Storage>(mirror(widen<T>(call_.x.data[x_at]), value));
+  /// Several loads before the first store. y is placed as x is.
+  __device__ void store_next_inputs_across(const T* from, std::int64_t offset, int start,
+                                           int step) const noexcept {
+    constexpr int kAtOnce = 8;
+    for (int first = start; first < shape_.n; first += kAtOnce * step) {
+      T whole[kAtOnce] = {};
+      T samples[kAtOnce] = {};
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const int k = first + j * step;
+        const std::int64_t at = offset + k * call_.x.stride;
+        if (k < shape_.n) whole[j] = __ldg(call_.whole + at);
+        if (k < shape_.n) samples[j] = __ldg(call_.x.data + at);
+      }
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const int k = first + j * step;
+        if (k >= shape_.n) continue;
+        const T value = from[(k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk)];
+        call_.y.data[offset + k * call_.x.stride] = to_next_input(value, whole[j], samples[j]);
+      }
+    }
   }
 
-  const ForwardRows<Storage>& call_;
+  const Call& call_;
   const ForwardShape& shape_;
   const int lane_;
   const int lane_in_row_;

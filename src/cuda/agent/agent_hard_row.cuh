@@ -17,14 +17,15 @@
 
 namespace tautline::detail {
 
-template <class Storage>
+template <class Call>
 class AgentHardRow {
  public:
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
 
   /// `samples` and `codes` have room for a row of the call's shape.
-  __device__ AgentHardRow(const ForwardRows<Storage>& call, T* samples, std::uint32_t* codes,
-                          std::byte* scratch, std::int64_t row) noexcept
+  __device__ AgentHardRow(const Call& call, T* samples, std::uint32_t* codes, std::byte* scratch,
+                          std::int64_t row) noexcept
       : call_(call),
         n_(call.shape.n),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
@@ -275,11 +276,15 @@ class AgentHardRow {
     Storage* y = call_.y.row(row_);
 #pragma unroll 8
     for (std::int32_t i = lane_; i < n_; i += kLanes) {
-      y[i * call_.y.stride] = narrow<Storage>(samples_[place(i)]);
+      T value = samples_[place(i)];
+      if constexpr (Call::kOutput == ForwardOutput::next_input) {
+        value = call_.changed(value, x_ + i * call_.x.stride);
+      }
+      y[i * call_.y.stride] = narrow<Storage>(value);
     }
   }
 
-  const ForwardRows<Storage>& call_;
+  const Call& call_;
   const std::int32_t n_;
   const int lane_;
   const int log_stretch_;

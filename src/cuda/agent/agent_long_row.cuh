@@ -16,10 +16,12 @@
 
 namespace tautline::detail {
 
-template <class Storage, bool kEdges>
+template <class Call, bool kEdges>
 class AgentLongRow {
  public:
-  __device__ AgentLongRow(const LongRows<Storage>& call, std::int64_t index) noexcept
+  using Storage = typename Call::Storage;
+
+  __device__ AgentLongRow(const LongRows<Call>& call, std::int64_t index) noexcept
       : call_(call),
         has_chunk_(index < call.rows.count * call.chunks),
         row_(has_chunk_ ? index / call.chunks : 0),
@@ -49,7 +51,7 @@ class AgentLongRow {
         *this, first, limit, n, has_chunk_ && chunk_ > 0 && (kEdges || row_lam_ > 0));
     if (!has_chunk_) return;
     std::int32_t start = jump.code == Code::up ? -jump.first : jump.first;
-    if (!jump.found) start = LongRows<Storage>::kNowhere;
+    if (!jump.found) start = LongRows<Call>::kNowhere;
     call_.starts[row_ * call_.chunks + chunk_] = chunk_ == 0 ? 0 : start;
     call_.meets[row_ * call_.chunks + chunk_] = kNobody;
   }
@@ -110,7 +112,7 @@ class AgentLongRow {
     if (!is_real) return;
     last_value_ = value;
     const double shifted = value + origin_;
-    using T = typename LongRows<Storage>::T;
+    using T = typename LongRows<Call>::T;
     call_.values[row_ * call_.rows.shape.n + first] = static_cast<T>(shifted);
     const Code code = first == 0 ? Code::plain : down ? Code::down : Code::up;
     atomicOr(call_.codes_of(row_) + first / 16, static_cast<std::uint32_t>(code)
@@ -152,7 +154,7 @@ class AgentLongRow {
 
   /// From where the lane knows the true search to where the next lane does, that of next_chunk.
   [[nodiscard]] __device__ Piece find_piece(std::int32_t& next_chunk) noexcept {
-    constexpr std::int32_t kNowhere = LongRows<Storage>::kNowhere;
+    constexpr std::int32_t kNowhere = LongRows<Call>::kNowhere;
     const std::int32_t n = call_.rows.shape.n;
     const std::int32_t* starts = call_.starts + row_ * call_.chunks;
     const std::int32_t own = has_chunk_ ? starts[chunk_] : kNowhere;
@@ -206,7 +208,7 @@ class AgentLongRow {
     }
   }
 
-  const LongRows<Storage>& call_;
+  const LongRows<Call>& call_;
   const bool has_chunk_;
   const std::int64_t row_;
   const std::int32_t chunk_;

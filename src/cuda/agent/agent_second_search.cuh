@@ -17,14 +17,14 @@
 
 namespace tautline::detail {
 
-template <class Storage>
+template <class Call>
 class AgentSecondSearch {
  public:
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
 
   /// `scratch` is that of a lane, for all of them.
-  __device__ AgentSecondSearch(const ForwardRows<Storage>& call, std::byte* scratch,
-                               std::int64_t row) noexcept
+  __device__ AgentSecondSearch(const Call& call, std::byte* scratch, std::int64_t row) noexcept
       : call_(call),
         n_(call.shape.n),
         words_((n_ + 15) / 16),
@@ -145,14 +145,19 @@ class AgentSecondSearch {
       if (with != 0) before = __shfl_sync(kWarp, last, 31 - __clz(static_cast<int>(with)));
       for (std::int32_t i = w * 16; i < min(w * 16 + 16, n_); ++i) {
         if ((codes >> (2 * (i % 16)) & 3U) != 0) current = values_[i];
-        const T value = call_.sharp ? mirror(widen<T>(x_[i * call_.x.stride]), current) : current;
+        T value = current;
+        if constexpr (Call::kOutput == ForwardOutput::next_input) {
+          value = call_.changed(current, x_ + i * call_.x.stride);
+        } else {
+          value = call_.sharp ? mirror(widen<T>(x_[i * call_.x.stride]), current) : current;
+        }
         y[i * call_.y.stride] = narrow<Storage>(value);
       }
       if (call_.partition != nullptr && w < words_) call_.partition[row_ * words_ + w] = codes;
     }
   }
 
-  const ForwardRows<Storage>& call_;
+  const Call& call_;
   const std::int32_t n_;
   const std::int32_t words_;
   const int lane_;

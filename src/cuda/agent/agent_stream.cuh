@@ -19,14 +19,15 @@
 
 namespace tautline::detail {
 
-template <class Storage, bool kAlongMemory>
+template <class Call, bool kAlongMemory>
 class AgentStream {
  public:
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
   using Search = DeviceSearch<T>;
 
   /// `ring` has the depth of the call's shape; `codes` has room for those of 32 rows.
-  __device__ AgentStream(const ForwardRows<Storage>& call, T* ring, std::uint32_t* codes) noexcept
+  __device__ AgentStream(const Call& call, T* ring, std::uint32_t* codes) noexcept
       : call_(call),
         n_(call.shape.n),
         chunk_(call.shape.chunk),
@@ -181,13 +182,16 @@ class AgentStream {
       }
     } else if (has_row_ && !needs_care_) {
       Storage current = {};
-      for (std::int32_t w = 0; w < words_; ++w) current = expand_word(y_, w, codes_[w], current);
+      for (std::int32_t w = 0; w < words_; ++w) {
+        current = expand_word(x_, y_, w, codes_[w], current);
+      }
     }
   }
 
   /// Lanes take neighbouring words of the row's codes.
   __device__ void expand_row(int r, std::int64_t row) const noexcept {
     const std::uint32_t* codes = codes_of(r, row);
+    const Storage* x = call_.x.row(row);
     Storage* y = call_.y.row(row);
     Storage before = {};  // the value before the lanes' words
     for (std::int32_t first = 0; first < words_; first += kLanes) {
@@ -199,11 +203,11 @@ class AgentStream {
       const unsigned with_before = with & ((1U << lane_) - 1);
       const Storage from_lane = __shfl_sync(
           kWarp, last, with_before != 0 ? 31 - __clz(static_cast<int>(with_before)) : 0);
-      if (w < words_) expand_word(y, w, word, with_before != 0 ? from_lane : before);
+      if (w < words_) expand_word(x, y, w, word, with_before != 0 ? from_lane : before);
       if (with != 0) before = __shfl_sync(kWarp, last, 31 - __clz(static_cast<int>(with)));
     }
   }
-  __device__ Storage expand_word(Storage* y, std::int32_t w, std::uint32_t word,
+  __device__ Storage expand_word(const Storage* x, Storage* y, std::int32_t w, std::uint32_t word,
                                  Storage current) const noexcept {
     struct alignas(sizeof(Storage) * kPerVector) Packed {
       Storage item[kPerVector];
@@ -222,6 +226,20 @@ class AgentStream {
       current = starts ? item : current;
       item = current;
     }
+    if constexpr (Call::kOutput == ForwardOutput::next_input) {
+#pragma unroll
+      for (int v = 0; v < 16; v += kPerVector) {
+        if (whole_vectors_) {
+          if (first + v < n_) call_.change_packed(packed[v / kPerVector], x + first + v);
+        } else {
+#pragma unroll
+          for (int j = 0; j < kPerVector; ++j) {
+            Storage& item = packed[v / kPerVector].item[j];
+            if (first + v + j < n_) item = call_.changed(item, x + (first + v + j) * x_stride_);
+          }
+        }
+      }
+    }
 #pragma unroll
     for (int v = 0; v < 16; v += kPerVector) {
       if (whole_vectors_) {
@@ -236,7 +254,7 @@ class AgentStream {
     return current;
   }
 
-  const ForwardRows<Storage>& call_;
+  const Call& call_;
   const std::int32_t n_;
   const std::int32_t chunk_;
   const std::int32_t words_;

@@ -1,4 +1,4 @@
-// What every storage type's forward_in is made of.
+// What forward_in and pass_in of every storage type are made of.
 #pragma once
 
 #include <algorithm>
@@ -38,10 +38,11 @@ template <class Data>
   return shape.rows_per_warp == 1 || follow ? shape.chunk : 0;
 }
 
-template <class Kernel, class Storage>
-Status launch_forward(Kernel* kernel, ForwardRows<Storage>& rows, bool edges, const Forward1d& call,
-                      const Context& context) noexcept {
-  const std::size_t shared = rows.shape.block_bytes(sizeof(ArithmeticOf<Storage>), edges);
+template <class Call>
+Status launch_forward(void (*kernel)(Call, ForwardScratch), Call& rows, bool edges,
+                      const Rows& batch, const Context& context) noexcept {
+  using T = ArithmeticOf<typename Call::Storage>;
+  const std::size_t shared = rows.shape.block_bytes(sizeof(T), edges);
   if (const Status status = allow_shared_memory(kernel, shared); !status.ok()) return status;
   // No more blocks than run at a time: each takes rows until there are none left.
   int resident = 0;
@@ -49,7 +50,7 @@ Status launch_forward(Kernel* kernel, ForwardRows<Storage>& rows, bool edges, co
   const Status counted =
       resident_blocks(reinterpret_cast<const void*>(kernel), threads, shared, resident);
   if (!counted.ok()) return counted;
-  const ForwardGrid grid(call.rows, rows.shape, resident);
+  const ForwardGrid grid(batch, rows.shape, resident);
   if (const Status status = check_workspace(grid.workspace, context); !status.ok()) return status;
   auto* workspace = static_cast<std::byte*>(context.workspace);
   const ForwardScratch scratch = {workspace, grid.slot_bytes, grid.careful_lanes,
@@ -64,19 +65,26 @@ Status launch_forward(Kernel* kernel, ForwardRows<Storage>& rows, bool edges, co
   return launch_status();
 }
 
+[[nodiscard]] inline bool has_edges(const Forward1d& call) noexcept {
+  return call.lam.array.given && call.lam.array.size > 1;
+}
+
 template <class Storage>
-Status forward_in(const Forward1d& call, const Context& context) noexcept {
-  const bool edges = call.lam.array.given && call.lam.array.size > 1;
+[[nodiscard]] ForwardShape shape_of(const Forward1d& call) noexcept {
+  return forward_shape(call.rows.n, is_along_memory(call), sizeof(ArithmeticOf<Storage>),
+                       has_edges(call), current_device().block_shared_memory);
+}
+
+/// Rows that are laid out and have a shape.
+template <class Call>
+Status launch_rows(Call& rows, const Forward1d& call, const Context& context) noexcept {
+  const bool edges = has_edges(call);
   const bool along = is_along_memory(call);
-  ForwardRows<Storage> rows = lay_out_forward<Storage>(call);
-  rows.shape = forward_shape(call.rows.n, along, sizeof(ArithmeticOf<Storage>), edges,
-                             current_device().block_shared_memory);
-  if (rows.shape.warps == 0) return rows_forward(call, context);  // a small device
   rows.x_chunks_apart = chunks_apart(rows.x, rows.shape);
   rows.y_chunks_apart = chunks_apart(rows.y, rows.shape);
   const auto launch = [&]<bool kEdges, bool kSplit, bool kAlong>() {
-    return launch_forward(&kernel_forward<Storage, kEdges, kSplit, kAlong>, rows, kEdges, call,
-                          context);
+    return launch_forward<Call>(&kernel_forward<Call, kEdges, kSplit, kAlong>, rows, kEdges,
+                                call.rows, context);
   };
   const bool split = rows.shape.lanes_per_row > 1;
   if (edges) {
@@ -93,6 +101,14 @@ Status forward_in(const Forward1d& call, const Context& context) noexcept {
   }
   return along ? launch.template operator()<false, false, true>()
                : launch.template operator()<false, false, false>();
+}
+
+template <class Storage>
+Status forward_in(const Forward1d& call, const Context& context) noexcept {
+  ForwardRows<Storage> rows = lay_out_forward<Storage>(call);
+  rows.shape = shape_of<Storage>(call);
+  if (rows.shape.warps == 0) return rows_forward(call, context);  // a small device
+  return launch_rows(rows, call, context);
 }
 
 }  // namespace tautline::detail

@@ -30,17 +30,17 @@ Status image_candidates_gap(const Gap2d& call, const Context& context) noexcept 
   if (!status.ok()) return status;
   Scratch scratch(static_cast<std::byte*>(context.workspace));
   const CandidateArrays memory(scratch, images);
-  BatchIterations<double> iterations(images, call.row_lam, call.column_lam, memory.iterations,
-                                     context);
+  BatchIterations<double> iterations(images, call.row_lam, call.column_lam, Method2d::accelerated,
+                                     memory.iterations, context);
   Launches& launches = iterations.launches();
   ImageProgress* progress = memory.iterations.progress;
   const int most = call.dual.given ? 1 : kGapIterations;
-  iterations.load(call.x, true);
+  iterations.load(call.x);
   launches.pack(call.y, images, memory.y);
   iterations.begin(call.dual, {.candidate = memory.y}, nullptr, most);
   iterations.over_tiles(&kernel_count_candidates<double>, iterations.facts(), memory.y);
   for (int done = 1; launches.status().ok(); ++done) {
-    iterations.iterate(nullptr, nullptr);
+    iterations.iterate(nullptr, nullptr, true);
     const bool is_last = done == most;
     if (is_last || done % kIterationsBetweenLooks == 0) {
       iterations.find_gaps_of(memory.y, false, &kernel_lower_gaps, progress);
@@ -50,7 +50,7 @@ Status image_candidates_gap(const Gap2d& call, const Context& context) noexcept 
                               memory.iterations.still_running);
       if (iterations.has_all_stopped()) break;
     }
-    iterations.go_on(Method2d::accelerated, nullptr, most, done);
+    iterations.go_on(nullptr, most, done);
   }
   const TellCall tell = {images.height, images.width, iterations.facts(),  progress, nullptr,
                          call.gap,      nullptr,      SavedPasses(images), 0};

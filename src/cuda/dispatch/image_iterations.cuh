@@ -1,10 +1,12 @@
-// The iterations of a batch of images on CUDA: the 1D calls over all rows and all columns by turns,
-// and what stands between them.
+// The iterations of a batch of images on CUDA: passes over all rows and all columns by turns, and
+// what stands between them. A pass reads its input and X and writes the input of the next, but for
+// the columns where their solution itself is needed.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "cuda/dispatch/forward.h"
 #include "cuda/dispatch/image_gap.cuh"
 #include "cuda/dispatch/image_launches.cuh"
 #include "cuda/dispatch/rows.h"
@@ -36,15 +38,14 @@ class Passes {
     context_.workspace_size = passes_workspace(images);
   }
 
-  [[nodiscard]] Status forward(Lines2d lines, const ImageLam& lam, const T* in, T* out,
+  [[nodiscard]] Status forward(Lines2d lines, const ImageLam& lam, const T* in, T* y,
                                std::uint32_t* partition) const noexcept {
-    Forward1d call;
-    call.rows = lines_of(images_, lines);
-    call.x = array<const void>(in, lines);
-    call.lam = lam_of_lines(lam, images_, lines);
-    call.y = array<void>(out, lines);
-    call.partition = partition;
-    return unweighted_forward(call, context_);
+    return unweighted_forward(forward_call(lines, lam, in, y, partition), context_);
+  }
+  /// To the input of the pass over the other lines.
+  [[nodiscard]] Status forward_on(Lines2d lines, const ImageLam& lam, const T* x, const T* in,
+                                  T* next_in, std::uint32_t* partition) const noexcept {
+    return pass_in(forward_call(lines, lam, in, next_in, partition), x, context_);
   }
 
   /// `grad_lam`, where it is given, is packed.
@@ -71,6 +72,16 @@ class Passes {
   }
 
  private:
+  [[nodiscard]] Forward1d forward_call(Lines2d lines, const ImageLam& lam, const T* in, T* out,
+                                       std::uint32_t* partition) const noexcept {
+    Forward1d call;
+    call.rows = lines_of(images_, lines);
+    call.x = array<const void>(in, lines);
+    call.lam = lam_of_lines(lam, images_, lines);
+    call.y = array<void>(out, lines);
+    call.partition = partition;
+    return call;
+  }
   template <class Data>
   [[nodiscard]] BasicRowArray<Data> array(Data* data, Lines2d lines) const noexcept {
     return by_lines(packed_images(data, kDType<T>, images_, images_.height, images_.width),
@@ -114,15 +125,23 @@ template <class T>
 class BatchIterations {
  public:
   BatchIterations(const Images& images, const ImageLam& row_lam, const ImageLam& column_lam,
-                  const PassArrays<T>& memory, const Context& context) noexcept
+                  Method2d method, const PassArrays<T>& memory, const Context& context) noexcept
       : images_(images),
+        method_(method),
         row_lam_(row_lam),
         column_lam_(column_lam),
         memory_(memory),
         tiles_(pixels_of(images)),
         passes_(images, memory.passes, context),
         launches_(context),
-        arrays_{memory.x, memory.input, memory.y, memory.q, memory.q_ahead} {}
+        samples_(memory.x) {
+    arrays_ = {memory.x, memory.y, memory.input, memory.y, memory.q, memory.q_ahead};
+    if (is_dykstra()) {  // which has no q, and wants y and its rows' input at a time
+      arrays_.row_input = memory.q;
+      arrays_.q = nullptr;
+      arrays_.q_ahead = nullptr;
+    }
+  }
 
   [[nodiscard]] Launches& launches() noexcept { return launches_; }
   [[nodiscard]] const ImageTiles& tiles() const noexcept { return tiles_; }
@@ -141,10 +160,10 @@ class BatchIterations {
     launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
   }
 
-  /// Samples are read where they are if `may_stay` and they are as kernels want them.
-  void load(const ConstImageArray& x, bool may_stay) noexcept {
-    if (may_stay && x.dtype == kDType<T> && is_packed(x, images_)) {
-      arrays_.x = static_cast<const T*>(x.data);
+  /// Samples stay where they are if they are as kernels want them.
+  void load(const ConstImageArray& x) noexcept {
+    if (x.dtype == kDType<T> && is_packed(x, images_)) {
+      samples_ = static_cast<const T*>(x.data);
     } else {
       launches_.pack(x, images_, memory_.x);
     }
@@ -154,34 +173,43 @@ class BatchIterations {
   void begin(const ConstImageArray& start, const FactsCall<T>& call, double* momentum,
              int iterations) noexcept {
     FactsCall<T> own = call;
-    own.x = arrays_.x;
+    own.x = samples_;
     if (start.given) {  // for a while in y's place
       launches_.pack(start, images_, memory_.y);
       own.start = memory_.y;
     }
     find_facts(launches_, images_, row_lam_, column_lam_, own, memory_.facts);
-    over_tiles(&kernel_begin_images<T>, arrays_, facts(), own.start, memory_.progress, momentum,
-               iterations);
+    if (is_dykstra()) {
+      launches_.clear(momentum, images_.count * iterations);
+      momentum = nullptr;
+    }
+    over_tiles(&kernel_begin_images<T>, samples_, memory_.x, arrays_, facts(), own.start,
+               memory_.progress, momentum, iterations);
+    row_input_ = start.given ? arrays_.row_input : arrays_.x;
   }
 
-  /// Partitions may be null.
-  void iterate(std::uint32_t* rows, std::uint32_t* columns) noexcept {
-    launches_.add(passes_.forward(Lines2d::rows, row_lam_, arrays_.input, arrays_.y, rows));
-    over_tiles(&kernel_begin_columns<T>, arrays_);
+  /// Partitions may be null. With the iteration's y, or if all that follows is the next iteration
+  /// of Dykstra's, with the input of its rows.
+  void iterate(std::uint32_t* rows, std::uint32_t* columns, bool gives_y) noexcept {
     launches_.add(
-        passes_.forward(Lines2d::columns, column_lam_, arrays_.input, arrays_.y, columns));
+        passes_.forward_on(Lines2d::rows, row_lam_, arrays_.x, row_input_, arrays_.input, rows));
+    has_y_ = gives_y || !is_dykstra();
+    launches_.add(
+        has_y_ ? passes_.forward(Lines2d::columns, column_lam_, arrays_.input, arrays_.y, columns)
+               : passes_.forward_on(Lines2d::columns, column_lam_, arrays_.x, arrays_.input,
+                                    arrays_.row_input, columns));
+    row_input_ = arrays_.row_input;
   }
 
   /// To iteration k.
-  void go_on(Method2d method, double* momentum, int iterations, int k) noexcept {
-    if (method == Method2d::dykstra) {
-      over_tiles(&kernel_begin_rows<T>, arrays_, facts(), memory_.progress, momentum, iterations,
-                 k);
+  void go_on(double* momentum, int iterations, int k) noexcept {
+    if (is_dykstra()) {
+      if (has_y_) over_tiles(&kernel_begin_rows<T>, arrays_, memory_.progress);
       return;
     }
     over_tiles(&kernel_momentum_terms<T>, arrays_, facts(), memory_.sums);
-    over_tiles(&kernel_accelerate_rows<T>, arrays_, facts(), memory_.sums, memory_.progress,
-               momentum, iterations, k);
+    over_tiles(&kernel_accelerate_rows<T>, arrays_, memory_.sums, memory_.progress, momentum,
+               iterations, k);
   }
 
   /// Launches a kernel of a block an image with what its tiles have of the gap: of any y by the
@@ -217,14 +245,24 @@ class BatchIterations {
   }
 
  private:
+  // Rows read what begin() has made of x in the first iteration; an image that has stopped reads
+  // its own input again.
+  static_assert(kIterationsBetweenLooks > 1);
+
+  [[nodiscard]] bool is_dykstra() const noexcept { return method_ == Method2d::dykstra; }
+
   const Images& images_;
+  const Method2d method_;
   const ImageLam& row_lam_;
   const ImageLam& column_lam_;
   const PassArrays<T> memory_;
   const ImageTiles tiles_;
   const Passes<T> passes_;
   Launches launches_;
+  const T* samples_;  // as they are given, packed
   ImageArrays<T> arrays_;
+  const T* row_input_ = nullptr;  // of the iteration that comes
+  bool has_y_ = false;
 };
 
 }  // namespace tautline::detail

@@ -58,12 +58,13 @@ class ForwardPasses {
         memory_(memory),
         context_(context),
         progress_(memory.iterations.progress),
-        iterations_(call.images, call.row_lam, call.column_lam, memory.iterations, context),
+        iterations_(call.images, call.row_lam, call.column_lam, call.solver.method,
+                    memory.iterations, context),
         launches_(iterations_.launches()) {}
 
   Status run() noexcept {
     const Solver2d& solver = call_.solver;
-    iterations_.load(call_.x, call_.y.data != call_.x.data);
+    iterations_.load(call_.x);
     iterations_.begin(call_.start, {}, call_.momentum, solver.iterations);
     for (int k = 0; k < solver.iterations && launches_.status().ok();) {
       const int first = k;
@@ -107,8 +108,9 @@ class ForwardPasses {
       }
     }
     for (int k = first; k < last; ++k) {
-      if (k > 0) iterations_.go_on(call_.solver.method, call_.momentum, call_.solver.iterations, k);
-      iterations_.iterate(partition(Lines2d::rows, k), partition(Lines2d::columns, k));
+      if (k > 0) iterations_.go_on(call_.momentum, call_.solver.iterations, k);
+      iterations_.iterate(partition(Lines2d::rows, k), partition(Lines2d::columns, k),
+                          k + 1 == last || call_.solver.tol > 0);
     }
   }
 
@@ -138,8 +140,7 @@ class ForwardPasses {
   void polish() noexcept {
     ComponentMeans components(images_, partitions(), memory_.components, launches_);
     components.find();
-    iterations_.over_tiles(&kernel_samples<T>, iterations_.arrays().x, iterations_.facts(),
-                           components.values());
+    iterations_.over_tiles(&kernel_samples<T>, iterations_.arrays().x, components.values());
     components.add_pulls(iterations_.row_lam(), iterations_.column_lam());
     components.average(polished());
     iterations_.find_gaps_of(polished(), false, &kernel_take_polished, progress_);
@@ -272,7 +273,8 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
   const std::int64_t all = images.count * tiles.pixels;
   const Passes<T> passes(images, memory.passes, context);
   Launches launches(context);
-  const ImageArrays<T> arrays = {memory.x, memory.input, memory.y, memory.q, memory.q_ahead};
+  const ImageArrays<T> arrays = {memory.x, memory.input, memory.input,
+                                 memory.y, memory.q,     memory.q_ahead};
   if (call.tangent_x.given) {
     launches.pack(call.tangent_x, images, memory.x);
   } else {
@@ -284,7 +286,7 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
   for (int k = 0; k < solved.iterations; ++k) {
     launches.launch(&kernel_begin_tangents<T>, blocks, tiles, arrays, solved.momentum, solved.done,
                     solved.iterations, k);
-    launches.add(passes.jvp(Lines2d::rows, solved.partitions + saved.rows(0, k), arrays.input,
+    launches.add(passes.jvp(Lines2d::rows, solved.partitions + saved.rows(0, k), arrays.row_input,
                             call.tangent_row_lam, arrays.y));
     launches.launch(&kernel_begin_columns<T>, blocks, tiles, arrays);
     launches.add(passes.jvp(Lines2d::columns, solved.partitions + saved.columns(0, k), arrays.input,

@@ -10,9 +10,9 @@ namespace tautline::detail {
   return call.rows.n == 1 || (call.x.stride == 1 && call.y.stride == 1);
 }
 
-template <class Storage>
-[[nodiscard]] ForwardRows<Storage> lay_out_forward(const Forward1d& call) noexcept {
-  ForwardRows<Storage> rows = {};
+template <class Storage, ForwardOutput kOutput = ForwardOutput::solution>
+[[nodiscard]] ForwardRows<Storage, kOutput> lay_out_forward(const Forward1d& call) noexcept {
+  ForwardRows<Storage, kOutput> rows = {};
   rows.count = call.rows.count;
   rows.shape.n = call.rows.n;
   rows.x = PlacedRows<const Storage>(call.x, call.rows);
@@ -31,6 +31,16 @@ template <class Storage>
   rows.partition = call.partition;
   rows.whole_words = partition_words(call.rows.n) % 4 == 0 &&
                      reinterpret_cast<std::uintptr_t>(call.partition) % 16 == 0;
+  return rows;
+}
+
+/// The same for a pass over images; `whole` is placed as x and y are.
+template <class Storage>
+[[nodiscard]] ForwardRows<Storage, ForwardOutput::next_input> lay_out_pass(
+    const Forward1d& call, const Storage* whole) noexcept {
+  auto rows = lay_out_forward<Storage, ForwardOutput::next_input>(call);
+  rows.whole = whole;
+  rows.whole_vectors = rows.whole_vectors && reinterpret_cast<std::uintptr_t>(whole) % 16 == 0;
   return rows;
 }
 

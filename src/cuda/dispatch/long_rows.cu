@@ -40,35 +40,29 @@ struct LongScratch {
   std::size_t bytes;
 };
 
-template <class Storage, bool kEdges>
-Status launch(const LongRows<Storage>& rows, const Context& context) noexcept {
+template <class Call, bool kEdges>
+Status launch(const LongRows<Call>& rows, const Context& context) noexcept {
   const std::int64_t lanes = rows.rows.count * rows.chunks;
   const auto blocks = static_cast<unsigned>((lanes + kLongThreads - 1) / kLongThreads);
-  kernel_long_starts<Storage, kEdges><<<blocks, kLongThreads, 0, stream_of(context)>>>(rows);
+  kernel_long_starts<Call, kEdges><<<blocks, kLongThreads, 0, stream_of(context)>>>(rows);
   if (const Status status = launch_status(); !status.ok()) return status;
-  kernel_long_search<Storage, kEdges><<<blocks, kLongThreads, 0, stream_of(context)>>>(rows);
+  kernel_long_search<Call, kEdges><<<blocks, kLongThreads, 0, stream_of(context)>>>(rows);
   if (const Status status = launch_status(); !status.ok()) return status;
   // As many blocks a tile as there are slots, so that each has its own.
   const auto tiles = static_cast<unsigned>((rows.rows.shape.n - 1) / kFillTile + 1);
   const auto row_blocks = static_cast<unsigned>(std::min(rows.rows.count, rows.careful_slots));
-  kernel_long_fill<Storage><<<dim3(tiles, row_blocks), kFillThreads, 0, stream_of(context)>>>(rows);
+  kernel_long_fill<Call><<<dim3(tiles, row_blocks), kFillThreads, 0, stream_of(context)>>>(rows);
   return launch_status();
 }
 
-}  // namespace
-
-std::size_t long_rows_workspace(const Rows& rows) noexcept {
-  return LongScratch<double>(nullptr, rows).bytes;
-}
-
-template <class Storage>
-Status long_rows_in(const Forward1d& call, const Context& context) noexcept {
-  using T = ArithmeticOf<Storage>;
+template <class Call>
+Status solve(const Call& placed, const Forward1d& call, const Context& context) noexcept {
+  using T = ArithmeticOf<typename Call::Storage>;
   const std::size_t bytes = LongScratch<T>(nullptr, call.rows).bytes;
   if (const Status status = check_workspace(bytes, context); !status.ok()) return status;
   const LongScratch<T> scratch(static_cast<std::byte*>(context.workspace), call.rows);
-  LongRows<Storage> rows = {};
-  rows.rows = lay_out_forward<Storage>(call);
+  LongRows<Call> rows = {};
+  rows.rows = placed;
   rows.chunk = scratch.chunk;
   rows.chunks = scratch.chunks;
   rows.kinds = scratch.kinds;
@@ -79,12 +73,31 @@ Status long_rows_in(const Forward1d& call, const Context& context) noexcept {
   rows.careful_block = scratch.careful;
   rows.careful_slots = scratch.slots;
   const bool edges = call.lam.array.given && call.lam.array.size > 1;
-  return edges ? launch<Storage, true>(rows, context) : launch<Storage, false>(rows, context);
+  return edges ? launch<Call, true>(rows, context) : launch<Call, false>(rows, context);
+}
+
+}  // namespace
+
+std::size_t long_rows_workspace(const Rows& rows) noexcept {
+  return LongScratch<double>(nullptr, rows).bytes;
+}
+
+template <class Storage>
+Status long_rows_in(const Forward1d& call, const Context& context) noexcept {
+  return solve(lay_out_forward<Storage>(call), call, context);
+}
+
+template <class Storage>
+Status long_pass_in(const Forward1d& call, const Storage* whole, const Context& context) noexcept {
+  return solve(lay_out_pass(call, whole), call, context);
 }
 
 template Status long_rows_in<__half>(const Forward1d&, const Context&) noexcept;
 template Status long_rows_in<__nv_bfloat16>(const Forward1d&, const Context&) noexcept;
 template Status long_rows_in<float>(const Forward1d&, const Context&) noexcept;
 template Status long_rows_in<double>(const Forward1d&, const Context&) noexcept;
+
+template Status long_pass_in<float>(const Forward1d&, const float*, const Context&) noexcept;
+template Status long_pass_in<double>(const Forward1d&, const double*, const Context&) noexcept;
 
 }  // namespace tautline::detail

@@ -13,4 +13,8 @@ std::size_t long_rows_workspace(const Rows& rows) noexcept;
 template <class Storage>
 Status long_rows_in(const Forward1d& call, const Context& context) noexcept;
 
+/// The same for a pass over images.
+template <class Storage>
+Status long_pass_in(const Forward1d& call, const Storage* whole, const Context& context) noexcept;
+
 }  // namespace tautline::detail

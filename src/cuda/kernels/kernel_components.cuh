@@ -192,12 +192,9 @@ __global__ inline void kernel_add_pulls(ImageTiles tiles, LastPasses passes, Com
   });
 }
 
-/// The samples of images as they are counted.
 template <class T>
-__global__ void kernel_samples(ImageTiles tiles, const T* x, const ImageFacts* facts,
-                               double* values) {
-  const auto offset = offset_of<T>(facts, tiles.image());
-  tiles.for_each_pixel([&](std::int64_t i) { values[i] = static_cast<double>(x[i] - offset); });
+__global__ void kernel_samples(ImageTiles tiles, const T* x, double* values) {
+  tiles.for_each_pixel([&](std::int64_t i) { values[i] = static_cast<double>(x[i]); });
 }
 
 /// What a gradient of lams is made of: one an edge, or their sum over a line.

@@ -78,23 +78,22 @@ class RowList {
 };
 
 /// Not inlined: rows are rare that need it, and registers are not.
-template <class Storage>
-__noinline__ __device__ void solve_carefully(const ForwardRows<Storage>& call,
-                                             const ForwardScratch& scratch, RowList list) noexcept {
+template <class Call>
+__noinline__ __device__ void solve_carefully(const Call& call, const ForwardScratch& scratch,
+                                             RowList list) noexcept {
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   if (lane >= scratch.lanes) return;
   const CarefulScratch own(scratch.slots_of_warp(), call.shape.n, lane, scratch.lanes);
   for (std::int64_t i = lane; i < list.count(); i += scratch.lanes) {
-    AgentCarefulRow<Storage>(call, own, list.row(i)).solve();
+    AgentCarefulRow<Call>(call, own, list.row(i)).solve();
   }
 }
 
 /// Keeps on the list what neither the other way of searching solves nor the whole warp.
-template <class Storage>
-__noinline__ __device__ RowList solve_together(const ForwardRows<Storage>& call,
-                                               const ForwardScratch& scratch, RowList list,
-                                               unsigned samples_offset) noexcept {
-  using T = ArithmeticOf<Storage>;
+template <class Call>
+__noinline__ __device__ RowList solve_together(const Call& call, const ForwardScratch& scratch,
+                                               RowList list, unsigned samples_offset) noexcept {
+  using T = ArithmeticOf<typename Call::Storage>;
   extern __shared__ __align__(128) char shared[];
   auto* samples = reinterpret_cast<T*>(shared + samples_offset);
   auto* codes = reinterpret_cast<std::uint32_t*>(samples + call.shape.depth() * kLanes);
@@ -105,8 +104,8 @@ __noinline__ __device__ RowList solve_together(const ForwardRows<Storage>& call,
     const CareReason reason = list.reason(i);
     std::byte* slot = scratch.slots_of_warp();
     const bool is_solved = reason != CareReason::unsearchable &&
-                           (AgentSecondSearch<Storage>(call, slot, row).solve(reason) ||
-                            AgentHardRow<Storage>(call, samples, codes, slot, row).solve());
+                           (AgentSecondSearch<Call>(call, slot, row).solve(reason) ||
+                            AgentHardRow<Call>(call, samples, codes, slot, row).solve());
     if (!is_solved) list.keep(i);
   }
   return list;
@@ -119,23 +118,23 @@ struct StreamedRow {
   bool needs_care;
   CareReason reason;
 };
-template <class Storage, bool kAlongMemory>
-__noinline__ __device__ StreamedRow stream_rows(const ForwardRows<Storage>& call,
-                                                unsigned ring_offset, std::uint32_t* codes,
-                                                std::int64_t row, int count) noexcept {
+template <class Call, bool kAlongMemory>
+__noinline__ __device__ StreamedRow stream_rows(const Call& call, unsigned ring_offset,
+                                                std::uint32_t* codes, std::int64_t row,
+                                                int count) noexcept {
   extern __shared__ __align__(128) char shared[];
-  auto* ring = reinterpret_cast<ArithmeticOf<Storage>*>(shared + ring_offset);
-  AgentStream<Storage, kAlongMemory> agent(call, ring, codes);
+  auto* ring = reinterpret_cast<ArithmeticOf<typename Call::Storage>*>(shared + ring_offset);
+  AgentStream<Call, kAlongMemory> agent(call, ring, codes);
   agent.solve(row, count);
   return {agent.needs_care(), agent.care_reason()};
 }
 
 /// What a warp does with rows that need care where none is streamed: its list is short, in
 /// shared memory, and emptied when it is full.
-template <class Storage>
+template <class Call>
 class CarefulRows {
  public:
-  __device__ CarefulRows(const ForwardRows<Storage>& call, const ForwardScratch& scratch,
+  __device__ CarefulRows(const Call& call, const ForwardScratch& scratch,
                          std::int64_t* list) noexcept
       : call_(call), scratch_(scratch), careful_(list) {}
 
@@ -153,7 +152,7 @@ class CarefulRows {
   }
 
  private:
-  const ForwardRows<Storage>& call_;
+  const Call& call_;
   const ForwardScratch& scratch_;
   RowList careful_;
 };
@@ -161,10 +160,10 @@ class CarefulRows {
 /// The same where rows are streamed, in the grid's scratch: nothing is done with them before all
 /// others are. A compiler takes a warp for split behind a call in which lanes vote, and pays for
 /// it in every loop from there.
-template <class Storage, bool kAlongMemory>
+template <class Call, bool kAlongMemory>
 class LateRows {
  public:
-  __device__ LateRows(const ForwardRows<Storage>& call, const ForwardScratch& scratch) noexcept
+  __device__ LateRows(const Call& call, const ForwardScratch& scratch) noexcept
       : call_(call),
         scratch_(scratch),
         careful_(scratch.list_of_warp(0)),
@@ -189,8 +188,7 @@ class LateRows {
       const auto count = static_cast<int>(min(streamed_.count() - first, std::int64_t{kLanes}));
       const std::int64_t at = first + (lane < count ? lane : 0);
       const std::int64_t row = streamed_.row(at);
-      StreamedRow streamed =
-          stream_rows<Storage, kAlongMemory>(call_, ring_offset, codes, row, count);
+      StreamedRow streamed = stream_rows<Call, kAlongMemory>(call_, ring_offset, codes, row, count);
       __syncwarp();
       if (streamed_.reason(at) == CareReason::pieces_failed) {
         streamed.reason = CareReason::both_failed;
@@ -202,22 +200,23 @@ class LateRows {
   }
 
  private:
-  const ForwardRows<Storage>& call_;
+  const Call& call_;
   const ForwardScratch& scratch_;
   RowList careful_;
   RowList streamed_;
 };
 
-template <class Storage, bool kEdges, bool kSplit, bool kAlongMemory>
+/// `Call` is a ForwardRows.
+template <class Call, bool kEdges, bool kSplit, bool kAlongMemory>
 __global__ void __launch_bounds__(kLanes* most_forward_warps(kSplit, kAlongMemory),
                                   wanted_forward_blocks(kSplit, kAlongMemory))
-    kernel_forward(const __grid_constant__ ForwardRows<Storage> rows,
+    kernel_forward(const __grid_constant__ Call rows,
                    const __grid_constant__ ForwardScratch scratch) {
   extern __shared__ __align__(128) char shared[];
-  AgentForward<Storage, kEdges, kSplit, kAlongMemory> agent(rows, shared);
+  AgentForward<Call, kEdges, kSplit, kAlongMemory> agent(rows, shared);
   const std::int64_t step = rows.shape.rows_per_block();
   if constexpr (ForwardShape::may_stream(kSplit, kEdges)) {
-    LateRows<Storage, kAlongMemory> others(rows, scratch);
+    LateRows<Call, kAlongMemory> others(rows, scratch);
     const int lane = static_cast<int>(threadIdx.x) % kLanes;
     int skips = 0;  // tasks that are not searched first
     for (std::int64_t first = blockIdx.x * step; first < rows.count; first += gridDim.x * step) {
@@ -235,8 +234,9 @@ __global__ void __launch_bounds__(kLanes* most_forward_warps(kSplit, kAlongMemor
     others.finish(agent.samples_offset());
   } else {
     const std::size_t lists =
-        rows.shape.warps * rows.shape.warp_bytes(sizeof(ArithmeticOf<Storage>), kEdges);
-    CarefulRows<Storage> others(
+        rows.shape.warps *
+        rows.shape.warp_bytes(sizeof(ArithmeticOf<typename Call::Storage>), kEdges);
+    CarefulRows<Call> others(
         rows, scratch,
         reinterpret_cast<std::int64_t*>(shared + lists) + threadIdx.x / kLanes * kListRoom);
     for (std::int64_t first = blockIdx.x * step; first < rows.count; first += gridDim.x * step) {

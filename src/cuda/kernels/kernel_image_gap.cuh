@@ -21,7 +21,7 @@ namespace tautline::detail {
 template <class T>
 struct GapCall {
   Images images;
-  const T* x;
+  const T* x;  // less its offset, as all of these
   const T* column_input;
   const T* column_output;
   const T* y;
@@ -64,7 +64,6 @@ class GapTile {
     rows = min(call.images.height - first_row, kLanes);
     is_inside = column < call.images.width;
     scale = call.facts[image].scale;
-    offset = static_cast<T>(call.facts[image].offset);
   }
 
   /// The place of pixel (r, c) of the image.
@@ -76,7 +75,7 @@ class GapTile {
   }
   /// What the pixel of the lane adds to the dual variables along its row and along its column.
   [[nodiscard]] __device__ double row_term(std::int64_t i) const noexcept {
-    return is_inside ? difference(call_.x[i] - offset, call_.column_input[i]) : 0;
+    return is_inside ? difference(call_.x[i], call_.column_input[i]) : 0;
   }
   [[nodiscard]] __device__ double column_term(std::int64_t i) const noexcept {
     return is_inside ? difference(call_.column_input[i], call_.column_output[i]) : 0;
@@ -107,7 +106,6 @@ class GapTile {
   bool is_wanted;
   bool is_inside;
   double scale;
-  T offset;
 };
 
 template <class T>
@@ -230,7 +228,7 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
       own.gap += edge_gap(below, lam, rise);
       own.objective += edge_objective(lam, rise);
     }
-    const double change = tile.difference(y, call.x[i] - tile.offset);
+    const double change = tile.difference(y, call.x[i]);
     const double residual = pixel_residual(left, right, above, below, change);
     own.gap += residual * residual / 2;
     own.objective += change * change / 2;

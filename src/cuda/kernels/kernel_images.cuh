@@ -224,19 +224,23 @@ template <class T>
   return facts == nullptr ? T(0) : static_cast<T>(facts[image].offset);
 }
 
-/// `start` may be null. What is copied or refused has stopped.
+/// `samples` are counted from their offsets; `x` may be they. `start` may be null: then the first
+/// rows take x. What is copied or refused has stopped.
 template <class T>
-__global__ void kernel_begin_images(ImageTiles tiles, ImageArrays<T> arrays,
+__global__ void kernel_begin_images(ImageTiles tiles, const T* samples, T* x, ImageArrays<T> arrays,
                                     const ImageFacts* facts, const T* start,
                                     ImageProgress* progress, double* momentum, int iterations) {
   const ImageFacts own = facts[tiles.image()];
   const auto offset = static_cast<T>(own.offset);
   const bool has_start = start != nullptr && own.has_start;
   tiles.for_each_pixel([&](std::int64_t i) {
+    const T sample = samples[i] - offset;
     const T q = has_start ? start[i] : T(0);
+    x[i] = sample;
+    if (start != nullptr) arrays.row_input[i] = sample - q;
+    if (arrays.q == nullptr) return;
     arrays.q[i] = q;
     arrays.q_ahead[i] = q;
-    arrays.input[i] = (arrays.x[i] - offset) - q;
   });
   if (tiles.tile() != 0 || threadIdx.x != 0) return;
   const bool is_settled = own.is_copied || own.is_refused;
@@ -259,21 +263,16 @@ __global__ void kernel_begin_columns(ImageTiles tiles, ImageArrays<T> arrays) {
       [&](std::int64_t i) { arrays.input[i] = add_to(arrays.y[i], arrays.q_ahead[i]); });
 }
 
-/// The next iteration of Dykstra's; an image that has stopped does its last one again.
+/// The next iteration of Dykstra's, where the columns have given y. An image that has stopped does
+/// its last one again; one that never had any may do as others do.
 template <class T>
-__global__ void kernel_begin_rows(ImageTiles tiles, ImageArrays<T> arrays, const ImageFacts* facts,
-                                  const ImageProgress* progress, double* momentum, int iterations,
-                                  int next) {
-  const auto offset = offset_of<T>(facts, tiles.image());
-  const bool is_stopped = progress[tiles.image()].is_stopped;
+__global__ void kernel_begin_rows(ImageTiles tiles, ImageArrays<T> arrays,
+                                  const ImageProgress* progress) {
+  const ImageProgress& own = progress[tiles.image()];
+  if (own.is_stopped && own.done > 0) return;
   tiles.for_each_pixel([&](std::int64_t i) {
-    const T ahead = is_stopped ? arrays.q_ahead[i] : arrays.new_q(i);
-    arrays.q_ahead[i] = ahead;
-    arrays.input[i] = (arrays.x[i] - offset) - ahead;
+    arrays.row_input[i] = to_next_input(arrays.y[i], arrays.x[i], arrays.input[i]);
   });
-  if (momentum != nullptr && !is_stopped && tiles.tile() == 0 && threadIdx.x == 0) {
-    momentum[tiles.image() * iterations + next] = 0;
-  }
 }
 
 /// What decides on the momentum: above 0 over the image, it leads away.
@@ -292,15 +291,13 @@ __global__ void kernel_momentum_terms(ImageTiles tiles, ImageArrays<T> arrays,
 }
 
 template <class T>
-__global__ void kernel_accelerate_rows(ImageTiles tiles, ImageArrays<T> arrays,
-                                       const ImageFacts* facts, const double* sums,
+__global__ void kernel_accelerate_rows(ImageTiles tiles, ImageArrays<T> arrays, const double* sums,
                                        ImageProgress* progress, double* all_momentum,
                                        int iterations, int next) {
-  const auto offset = offset_of<T>(facts, tiles.image());
   ImageProgress& own = progress[tiles.image()];
   if (own.is_stopped) {
     tiles.for_each_pixel(
-        [&](std::int64_t i) { arrays.input[i] = (arrays.x[i] - offset) - arrays.q_ahead[i]; });
+        [&](std::int64_t i) { arrays.row_input[i] = arrays.x[i] - arrays.q_ahead[i]; });
     return;
   }
   double sum = 0;
@@ -315,7 +312,7 @@ __global__ void kernel_accelerate_rows(ImageTiles tiles, ImageArrays<T> arrays,
     const T ahead = q + momentum * (q - arrays.q[i]);
     arrays.q[i] = q;
     arrays.q_ahead[i] = ahead;
-    arrays.input[i] = (arrays.x[i] - offset) - ahead;
+    arrays.row_input[i] = arrays.x[i] - ahead;
   });
   if (tiles.tile() != 0 || threadIdx.x != 0) return;
   own.t[next % 2] = next_t;
@@ -358,7 +355,7 @@ __global__ void kernel_finish_images(const __grid_constant__ FinishCall<T> call)
       return;
     }
     const auto offset = static_cast<T>(call.facts[image].offset);
-    const T x = call.arrays.x[i] - offset;
+    const T x = call.arrays.x[i];
     const T y = call.polished != nullptr && call.progress[image].is_polished ? call.polished[i]
                                                                              : call.arrays.y[i];
     const T value = call.sharp ? mirror(x, y) : y;
@@ -499,7 +496,7 @@ __global__ void kernel_begin_tangents(ImageTiles tiles, ImageArrays<T> arrays,
       arrays.q_ahead[i] = q + b * (q - before);
       arrays.q[i] = q;
     }
-    arrays.input[i] = arrays.x[i] - arrays.q_ahead[i];
+    arrays.row_input[i] = arrays.x[i] - arrays.q_ahead[i];
   });
 }
 

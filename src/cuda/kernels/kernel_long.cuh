@@ -8,29 +8,29 @@
 
 namespace tautline::detail {
 
-template <class Storage, bool kEdges>
+template <class Call, bool kEdges>
 __global__ void __launch_bounds__(kLongThreads)
-    kernel_long_starts(const __grid_constant__ LongRows<Storage> call) {
+    kernel_long_starts(const __grid_constant__ LongRows<Call> call) {
   const std::int64_t index = std::int64_t{blockIdx.x} * kLongThreads + threadIdx.x;
-  AgentLongRow<Storage, kEdges>(call, index).find_start();
+  AgentLongRow<Call, kEdges>(call, index).find_start();
 }
 
-template <class Storage, bool kEdges>
+template <class Call, bool kEdges>
 __global__ void __launch_bounds__(kLongThreads)
-    kernel_long_search(const __grid_constant__ LongRows<Storage> call) {
+    kernel_long_search(const __grid_constant__ LongRows<Call> call) {
   const std::int64_t index = std::int64_t{blockIdx.x} * kLongThreads + threadIdx.x;
-  AgentLongRow<Storage, kEdges>(call, index).search();
+  AgentLongRow<Call, kEdges>(call, index).search();
 }
 
 /// Block (t, b) fills tile t of rows b, b + gridDim.y and so on. Rows that need care are
 /// solved by single threads of the blocks of tile 0.
-template <class Storage>
+template <class Call>
 __global__ void __launch_bounds__(kFillThreads)
-    kernel_long_fill(const __grid_constant__ LongRows<Storage> call) {
+    kernel_long_fill(const __grid_constant__ LongRows<Call> call) {
   __shared__ std::int32_t last_starts[kFillThreads / kLanes];
   for (std::int64_t row = blockIdx.y; row < call.rows.count; row += gridDim.y) {
     const LongRowKind kind = call.kinds[row];
-    AgentFill<Storage> agent(call, row, static_cast<std::int32_t>(blockIdx.x), last_starts);
+    AgentFill<Call> agent(call, row, static_cast<std::int32_t>(blockIdx.x), last_starts);
     if (kind == LongRowKind::nan) {
       agent.fill_nan();
     } else if (kind == LongRowKind::searched) {
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kFillThreads)
       const CarefulScratch scratch(
           call.careful_block + static_cast<std::size_t>(blockIdx.y) * CarefulScratch::bytes(n), n,
           0, 1);
-      AgentCarefulRow<Storage>(call.rows, scratch, row).solve();
+      AgentCarefulRow<Call>(call.rows, scratch, row).solve();
     }
     __syncthreads();
   }

@@ -2,18 +2,54 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "cuda/tuning/tuning_forward.h"
 #include "cuda/warp/placed_rows.cuh"
 #include "cuda/warp/storage.cuh"
+#include "step/segment.h"
 
 namespace tautline::detail {
 
 inline constexpr unsigned kWarp = 0xFFFFFFFFU;
 
-/// What kernels are told of a forward call.
+/// What is written for the value of a sample.
+enum class ForwardOutput : std::uint8_t {
+  solution,    // the value; to sharpen, the sample mirrored at it
+  next_input,  // of a pass over images: see to_next_input
+};
+
+/// What the pass over the other lines of an image takes, from the value of this one: `whole` is the
+/// image. Where a sample has all of it the value keeps its bits, those of -0 too.
+template <class T>
+[[nodiscard]] __device__ T to_next_input(T value, T whole, T sample) noexcept {
+  return whole == sample ? value : value + (whole - sample);
+}
+
+/// 16 bytes that no kernel writes: stores are not in the way of such loads.
+template <class Packed>
+[[nodiscard]] __device__ Packed load_constant(const void* from) noexcept {
+  static_assert(sizeof(Packed) == sizeof(uint4));
+  const uint4 bits = __ldg(static_cast<const uint4*>(from));
+  Packed packed;
+  memcpy(&packed, &bits, sizeof(packed));
+  return packed;
+}
+
+/// What only one output needs.
+template <class Storage, ForwardOutput kOutput>
+struct ForwardImages {};
 template <class Storage>
-struct ForwardRows {
+struct ForwardImages<Storage, ForwardOutput::next_input> {
+  const Storage* whole;  // placed as x is, and so is y
+};
+
+/// What kernels are told of a forward call.
+template <class StorageType, ForwardOutput kOutputOfCall = ForwardOutput::solution>
+struct ForwardRows : ForwardImages<StorageType, kOutputOfCall> {
+  using Storage = StorageType;
+  static constexpr ForwardOutput kOutput = kOutputOfCall;
+
   std::int64_t count;
   ForwardShape shape;
   PlacedRows<const Storage> x;
@@ -24,13 +60,47 @@ struct ForwardRows {
   std::int64_t x_chunks_apart;
   std::int64_t y_chunks_apart;
   bool sharp;
-  bool can_stream;  // y is not needed for x, nor x for y
+  bool can_stream;  // y is not x, and not to be sharpened
   bool may_stream;  // and there are rows for many lanes of a warp
   DType lam_dtype;
   double lam_number;
   PlacedRows<const void* const> lam;  // offsets only
   const void* lam_data;               // null: lam_number
   std::uint32_t* partition;           // null: not wanted
+
+  /// Whether samples are read again for what is written.
+  [[nodiscard]] __device__ bool reads_again() const noexcept {
+    return kOutput == ForwardOutput::next_input || sharp;
+  }
+  /// What is written then, before it is rounded.
+  template <class Value>
+  [[nodiscard]] __device__ Value changed(Value value, const Storage* sample) const noexcept {
+    if constexpr (kOutput == ForwardOutput::next_input) {
+      return to_next_input(narrow<Storage>(value), __ldg(whole_of(sample)), __ldg(sample));
+    } else {
+      return mirror(widen<Value>(*sample), value);
+    }
+  }
+  /// What is written in any case.
+  template <class Value>
+  [[nodiscard]] __device__ Storage finished(Value value, const Storage* sample) const noexcept {
+    return narrow<Storage>(reads_again() ? changed(value, sample) : value);
+  }
+  /// The next input from 16 bytes of values, samples that are aligned so.
+  template <class Packed>
+  __device__ void change_packed(Packed& values, const Storage* samples) const noexcept {
+    const auto whole = load_constant<Packed>(whole_of(samples));
+    const auto given = load_constant<Packed>(samples);
+#pragma unroll
+    for (unsigned j = 0; j < sizeof(Packed) / sizeof(Storage); ++j) {
+      values.item[j] = to_next_input(values.item[j], whole.item[j], given.item[j]);
+    }
+  }
+
+ private:
+  [[nodiscard]] __device__ const Storage* whole_of(const Storage* sample) const noexcept {
+    return this->whole + (sample - x.data);
+  }
 };
 
 template <class T>

@@ -26,11 +26,12 @@ struct ImageProgress {
 
 template <class T>
 struct ImageArrays {
-  const T* x;
-  T* input;    // of the rows, X - Qb; then of the columns, X - P
-  T* y;        // what the pass over the rows gives, then that over the columns
-  T* q;        // of the iteration before
-  T* q_ahead;  // Qb
+  const T* x;    // less its offset
+  T* row_input;  // X - Qb; may be y's memory, where that is not needed any more
+  T* input;      // of the columns, X - P
+  T* y;          // what the pass over the columns gives
+  T* q;          // of the iteration before; null where there is no momentum
+  T* q_ahead;    // Qb; null likewise
 
   [[nodiscard]] __device__ T new_q(std::int64_t i) const noexcept { return input[i] - y[i]; }
 };

@@ -12,12 +12,14 @@ namespace tautline::detail {
 /// What becomes of a long row; written while it is searched.
 enum class LongRowKind : std::int32_t { searched = 0, careful = 1, nan = 2 };
 
-template <class Storage>
+/// `Call` is a ForwardRows.
+template <class Call>
 struct LongRows {
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
   static constexpr std::int32_t kNowhere = std::numeric_limits<std::int32_t>::min();
 
-  ForwardRows<Storage> rows;
+  Call rows;
   std::int32_t chunk;        // samples that a lane begins with
   std::int32_t chunks;       // of a row
   LongRowKind* kinds;        // a row

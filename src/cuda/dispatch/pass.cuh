@@ -1,0 +1,27 @@
+// What every storage type's pass_in is made of.
+#pragma once
+
+#include "cuda/dispatch/forward.cuh"
+#include "cuda/dispatch/long_rows.h"
+#include "cuda/kernels/kernel_pass.cuh"
+
+namespace tautline::detail {
+
+template <class Storage>
+Status pass_in(const Forward1d& call, const Storage* whole, const Context& context) noexcept {
+  if (!fits_a_warp(call.rows)) return long_pass_in(call, whole, context);
+  auto rows = lay_out_pass(call, whole);
+  rows.shape = shape_of<Storage>(call);
+  if (rows.shape.warps > 0) return launch_rows(rows, call, context);
+  // A small device.
+  if (const Status status = rows_forward(call, context); !status.ok()) return status;
+  constexpr std::int64_t kThreads = 256;
+  const std::int64_t count = call.rows.count * call.rows.n;
+  const auto blocks =
+      static_cast<unsigned>(std::min<std::int64_t>((count + kThreads - 1) / kThreads, 1 << 20));
+  kernel_to_next_input<<<blocks, kThreads, 0, stream_of(context)>>>(count, whole, rows.x.data,
+                                                                    rows.y.data);
+  return launch_status();
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,7 @@
+#include "cuda/dispatch/pass.cuh"
+
+namespace tautline::detail {
+
+template Status pass_in<float>(const Forward1d&, const float*, const Context&) noexcept;
+
+}  // namespace tautline::detail

@@ -1,0 +1,7 @@
+#include "cuda/dispatch/pass.cuh"
+
+namespace tautline::detail {
+
+template Status pass_in<double>(const Forward1d&, const double*, const Context&) noexcept;
+
+}  // namespace tautline::detail

@@ -1,0 +1,20 @@
+// Behind a pass over images that could not write what the next one takes itself. Traffic: four
+// arrays once.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/warp/forward_rows.cuh"
+
+namespace tautline::detail {
+
+/// Arrays are packed alike; `y` has the solutions.
+template <class T>
+__global__ void kernel_to_next_input(std::int64_t count, const T* whole, const T* x, T* y) {
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    y[i] = to_next_input(y[i], whole[i], x[i]);
+  }
+}
+
+}  // namespace tautline::detail
