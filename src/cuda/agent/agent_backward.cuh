@@ -2,7 +2,8 @@
 //
 // Mapping: a thread has the sixteen elements of one word of codes, a warp a group of 32
 // words of a row, or the words of several shorter rows. Traffic: grad_y and the codes
-// are read once, grad_x is written once, through shared memory (warp/staged_words.cuh).
+// are read once, grad_x is written once, through shared memory (warp/staged_words.cuh); in a
+// pass over images grad_y is read again, mostly from a cache.
 // Lanes exchange sums by shuffles; only the groups of a row of several meet at barriers.
 //
 // The sum of a segment is taken in a fixed order: the elements of a word in turn, the
@@ -25,12 +26,13 @@ struct OpenSum {
   std::int32_t start = -1;  // -1: before all that has been looked at
 };
 
-template <class Storage, BackwardAccess kAccess, BackwardSpan kSpan>
+template <class Call, BackwardAccess kAccess, BackwardSpan kSpan>
 class AgentBackward {
  public:
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
   using Sum = RunningSum<T>;
-  using Words = StagedWords<Storage, kAccess>;
+  using Words = StagedWords<Call, kAccess>;
 
   /// What the groups of a row leave for one another, one a warp.
   struct Shared {
@@ -45,7 +47,7 @@ class AgentBackward {
     return kSharedBytes + Words::bytes(shape);
   }
 
-  __device__ AgentBackward(const BackwardRows<Storage>& call, char* shared) noexcept
+  __device__ AgentBackward(const Call& call, char* shared) noexcept
       : call_(call),
         shared_(*reinterpret_cast<Shared*>(shared)),
         place_(place_of(call)),
@@ -97,14 +99,24 @@ class AgentBackward {
     if (kEdges && place_.has_word()) store_edges(closes, current);
     if (!kEdges && call_.lam_data != nullptr) {
       const T grad_lam = spread_means<true>(closes, current);
-      store_row_lam(call_.sharp ? -grad_lam : grad_lam);
+      if constexpr (kSteps) {
+        const bool counts = place_.has_word() && call_.images.counts(place_.row());
+        store_row_lam(counts ? grad_lam : T(0));
+      } else {
+        store_row_lam(call_.sharp ? -grad_lam : grad_lam);
+      }
     } else {
       spread_means<false>(closes, current);
     }
     if (!call_.wants_x) return;
-    if (call_.sharp) sharpen();
-    words_.put(values_);
-    words_.store(call_);
+    if constexpr (kSteps) {
+      words_.put(values_);
+      words_.step(call_);
+    } else {
+      if (call_.sharp) sharpen();
+      words_.put(values_);
+      words_.store(call_);
+    }
   }
 
   /// Leaves the sums of a tile for its neighbours.
@@ -129,6 +141,7 @@ class AgentBackward {
   }
 
  private:
+  static constexpr bool kSteps = Call::kOutput == BackwardOutput::next_incoming;
   static constexpr bool kHasGroups = kSpan == BackwardSpan::group;
   static constexpr unsigned kAllLanes = 0xFFFFFFFFU;
   static constexpr std::uint32_t kLowBits = 0x55555555U;
@@ -148,7 +161,7 @@ class AgentBackward {
     return bits;
   }
 
-  [[nodiscard]] static __device__ WordPlace place_of(const BackwardRows<Storage>& call) noexcept {
+  [[nodiscard]] static __device__ WordPlace place_of(const Call& call) noexcept {
     const BackwardShape& shape = call.shape;
     WordPlace place;
     place.lane = static_cast<int>(threadIdx.x % 32);
@@ -417,8 +430,11 @@ class AgentBackward {
   /// One an edge: a jump's sign times the difference of the means at its sides.
   __device__ void store_edges(std::uint32_t closes, T current) const noexcept {
     const std::int64_t lam_offset = call_.lam.offset(place_.row());
-    const std::uint32_t ups = ups_of_word();
-    const std::uint32_t downs = downs_of_word();
+    std::uint32_t ups = ups_of_word();
+    std::uint32_t downs = downs_of_word();
+    if constexpr (kSteps) {
+      if (!call_.images.counts(place_.row())) ups = downs = 0;
+    }
 #pragma unroll
     for (int i = kWordElements - 1; i >= 0; --i) {
       const T mean = values_[i];
@@ -458,7 +474,7 @@ class AgentBackward {
     }
   }
 
-  const BackwardRows<Storage>& call_;
+  const Call& call_;
   Shared& shared_;
   const WordPlace place_;
   Words words_;

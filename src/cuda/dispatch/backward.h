@@ -16,4 +16,12 @@ std::size_t backward_workspace(const Rows& rows) noexcept;
 template <class Storage>
 Status backward_in(const Backward1d& call, const Context& context) noexcept;
 
+template <class T>
+struct ImageGradients;
+
+/// A pass of the derivative over images: grad_x takes what comes in at the pass before.
+template <class Storage>
+Status backward_pass_in(const Backward1d& call, const ImageGradients<Storage>& images,
+                        const Context& context) noexcept;
+
 }  // namespace tautline::detail

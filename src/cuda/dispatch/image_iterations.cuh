@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cuda/dispatch/backward.h"
 #include "cuda/dispatch/forward.h"
 #include "cuda/dispatch/image_gap.cuh"
 #include "cuda/dispatch/image_launches.cuh"
 #include "cuda/dispatch/rows.h"
 #include "cuda/dispatch/unweighted.h"
 #include "cuda/kernels/kernel_images.cuh"
+#include "cuda/warp/image_step.cuh"
 #include "step/row/row_io.h"
 #include "step/row/scratch.h"
 
@@ -48,16 +50,17 @@ class Passes {
     return pass_in(forward_call(lines, lam, in, next_in, partition), x, context_);
   }
 
-  /// `grad_lam`, where it is given, is packed.
-  [[nodiscard]] Status backward(Lines2d lines, const std::uint32_t* partition, const T* in, T* mean,
-                                const ImageArray& grad_lam) const noexcept {
+  /// To what comes in at the pass before. `grad_lam`, where it is given, is packed.
+  [[nodiscard]] Status backward_on(Lines2d lines, const std::uint32_t* partition, const T* in,
+                                   T* next_in, const ImageGradients<T>& gradients,
+                                   const ImageArray& grad_lam) const noexcept {
     Backward1d call;
     call.solved.rows = lines_of(images_, lines);
     call.solved.partition = partition;
     call.grad_y = array<const void>(in, lines);
-    call.grad_x = array<void>(mean, lines);
+    call.grad_x = array<void>(next_in, lines);
     if (grad_lam.given) call.grad_lam = by_lines(grad_lam, images_.batch_dims, lines);
-    return unweighted_backward(call, context_);
+    return backward_pass_in(call, gradients, context_);
   }
 
   [[nodiscard]] Status jvp(Lines2d lines, const std::uint32_t* partition, const T* in,

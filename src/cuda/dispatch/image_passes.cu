@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <type_traits>
-#include <utility>
 
 #include "cuda/dispatch/component_means.cuh"
 #include "cuda/dispatch/device.h"
@@ -31,8 +30,7 @@ template <class T>
 struct BackwardArrays {
   BackwardArrays(Scratch& scratch, const Images& images) noexcept {
     const std::int64_t all = images.count * pixels_of(images);
-    for (T** array : {&gradients.grad_y, &gradients.grad_x, &gradients.incoming, &gradients.mean,
-                      &gradients.q_next, &gradients.q_after}) {
+    for (T** array : {&grad_y, &grad_x, &row_incoming, &column_incoming, &q}) {
       *array = scratch.take<T>(all);
     }
     pass_lam = scratch.take<T>(all);  // there are more pixels than edges
@@ -41,7 +39,11 @@ struct BackwardArrays {
     passes = scratch.take<std::byte>(static_cast<std::int64_t>(passes_workspace(images)));
   }
 
-  GradientArrays<T> gradients;
+  T* grad_y;
+  T* grad_x;
+  T* row_incoming;     // what comes in at a pass: gB
+  T* column_incoming;  // h; at the first pass it is grad_y
+  T* q;                // of the iteration behind, where that has momentum
   T* pass_lam;
   double* row_lam;
   double* column_lam;
@@ -199,31 +201,29 @@ class BackwardPasses {
       : call_(call),
         images_(call.solved.images),
         memory_(memory),
-        arrays_(memory.gradients),
         tiles_(pixels_of(images_)),
         passes_(images_, memory.passes, context),
         launches_(context) {}
 
   Status run() noexcept {
     const SolvedImages& solved = call_.solved;
-    launches_.pack(call_.grad_y, images_, arrays_.grad_y);
-    over_tiles(&kernel_begin_gradients<T>, arrays_, solved.mode == Mode::sharp);
+    launches_.pack(call_.grad_y, images_, memory_.grad_y);
+    if (solved.mode == Mode::sharp) over_tiles(&kernel_negate_gradients<T>, memory_.grad_y);
     launches_.clear(memory_.row_lam, lam_count(call_.grad_row_lam));
     launches_.clear(memory_.column_lam, lam_count(call_.grad_column_lam));
     const SavedPasses saved(images_);
+    const T* incoming = memory_.grad_y;
     for (int k = solved.iterations - 1; k >= 0; --k) {
-      over_tiles(&kernel_gradient_of_columns<T>, arrays_, solved.momentum, solved.done,
-                 solved.iterations, k);
-      pass(Lines2d::columns, solved.partitions + saved.columns(0, k), call_.grad_column_lam,
-           memory_.column_lam);
-      over_tiles(&kernel_gradient_of_rows<T>, arrays_, solved.done, solved.iterations, k);
-      pass(Lines2d::rows, solved.partitions + saved.rows(0, k), call_.grad_row_lam,
-           memory_.row_lam);
-      over_tiles(&kernel_gradient_before<T>, arrays_);
-      std::swap(arrays_.q_next, arrays_.q_after);
+      pass(Lines2d::columns, k, solved.partitions + saved.columns(0, k), incoming,
+           memory_.row_incoming, call_.grad_column_lam, memory_.column_lam);
+      pass(Lines2d::rows, k, solved.partitions + saved.rows(0, k), memory_.row_incoming,
+           memory_.column_incoming, call_.grad_row_lam, memory_.row_lam);
+      incoming = memory_.column_incoming;
     }
-    if (solved.mode == Mode::sharp) over_tiles(&kernel_mirror_gradients<T>, arrays_);
-    launches_.unpack(call_.grad_x, images_, arrays_.grad_x);
+    if (solved.mode == Mode::sharp) {
+      over_tiles(&kernel_mirror_gradients<T>, memory_.grad_y, memory_.grad_x);
+    }
+    launches_.unpack(call_.grad_x, images_, memory_.grad_x);
     launches_.unpack(call_.grad_row_lam, images_, memory_.row_lam);
     launches_.unpack(call_.grad_column_lam, images_, memory_.column_lam);
     return launches_.status();
@@ -240,15 +240,25 @@ class BackwardPasses {
     return gradient.given ? elements_of(gradient, images_).count : 0;
   }
 
-  void pass(Lines2d lines, const std::uint32_t* partition, const ImageArray& grad_lam,
-            double* sums) noexcept {
+  void pass(Lines2d lines, int k, const std::uint32_t* partition, const T* in, T* next_in,
+            const ImageArray& grad_lam, double* sums) noexcept {
+    const bool is_of_rows = lines == Lines2d::rows;
+    ImageGradients<T> gradients = {};
+    gradients.pixels = tiles_.pixels;
+    gradients.lines = is_of_rows ? images_.height : images_.width;
+    gradients.iterations = call_.solved.iterations;
+    gradients.k = k;
+    gradients.done = call_.solved.done;
+    gradients.momentum = call_.solved.momentum;
+    gradients.grad_x = is_of_rows ? memory_.grad_x : nullptr;
+    gradients.q = memory_.q;
     ImageArray terms;
     const std::int64_t count = lam_count(grad_lam);
     if (count > 0) {
       terms = packed_images<void>(memory_.pass_lam, kDType<T>, images_, grad_lam.height,
                                   grad_lam.width);
     }
-    launches_.add(passes_.backward(lines, partition, arrays_.incoming, arrays_.mean, terms));
+    launches_.add(passes_.backward_on(lines, partition, in, next_in, gradients, terms));
     if (count > 0) {
       launches_.launch_over(&kernel_add_grad_lam<T>, count, count, memory_.pass_lam, sums);
     }
@@ -257,7 +267,6 @@ class BackwardPasses {
   const Backward2d& call_;
   const Images& images_;
   const BackwardArrays<T> memory_;
-  GradientArrays<T> arrays_;
   const ImageTiles tiles_;
   const Passes<T> passes_;
   Launches launches_;

@@ -6,12 +6,14 @@
 
 namespace tautline::detail {
 
-template <class Storage, BackwardAccess kAccess, BackwardSpan kSpan, BackwardTask kTask>
-__global__ void __launch_bounds__(most_backward_threads(sizeof(ArithmeticOf<Storage>), kAccess),
-                                  least_backward_blocks(sizeof(ArithmeticOf<Storage>), kAccess))
-    kernel_backward(const __grid_constant__ BackwardRows<Storage> call) {
+/// `Call` is a BackwardRows.
+template <class Call, BackwardAccess kAccess, BackwardSpan kSpan, BackwardTask kTask>
+__global__ void __launch_bounds__(
+    most_backward_threads(sizeof(ArithmeticOf<typename Call::Storage>), kAccess),
+    least_backward_blocks(sizeof(ArithmeticOf<typename Call::Storage>), kAccess))
+    kernel_backward(const __grid_constant__ Call call) {
   extern __shared__ __align__(128) char shared[];
-  AgentBackward<Storage, kAccess, kSpan> agent(call, shared);
+  AgentBackward<Call, kAccess, kSpan> agent(call, shared);
   if constexpr (kTask == BackwardTask::tile_sums) {
     agent.sum_tile();
   } else {
@@ -20,8 +22,8 @@ __global__ void __launch_bounds__(most_backward_threads(sizeof(ArithmeticOf<Stor
 }
 
 /// The gradient of lam that is one a row, from those of its tiles.
-template <class Storage>
-__global__ void kernel_sum_grad_lam(const __grid_constant__ BackwardRows<Storage> call) {
+template <class Call>
+__global__ void kernel_sum_grad_lam(const __grid_constant__ Call call) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t row = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < call.count;
        row += step) {

@@ -406,71 +406,16 @@ __global__ inline void kernel_tell_images(const __grid_constant__ TellCall call)
 
 // --- Derivatives of the iterations ---
 
+/// Into the iterations goes the negated gradient where their result is mirrored.
 template <class T>
-struct GradientArrays {
-  T* grad_y;
-  T* grad_x;
-  T* incoming;  // h, then gB
-  T* mean;      // S of it
-  T* q_next;    // q of the iteration behind, and of the one behind that
-  T* q_after;
-};
-
-template <class T>
-__global__ void kernel_begin_gradients(ImageTiles tiles, GradientArrays<T> arrays, bool sharp) {
-  tiles.for_each_pixel([&](std::int64_t i) {
-    arrays.grad_x[i] = 0;
-    if (sharp) arrays.grad_y[i] = -arrays.grad_y[i];
-    arrays.q_next[i] = 0;
-    arrays.q_after[i] = 0;
-  });
+__global__ void kernel_negate_gradients(ImageTiles tiles, T* grad_y) {
+  tiles.for_each_pixel([&](std::int64_t i) { grad_y[i] = -grad_y[i]; });
 }
 
-/// gQ in place of q_after, and h.
+/// From the gradient through the iterations to that of sharpening.
 template <class T>
-__global__ void kernel_gradient_of_columns(ImageTiles tiles, GradientArrays<T> arrays,
-                                           const double* all_momentum, const std::int32_t* all_done,
-                                           int iterations, int k) {
-  const int done = iterations_of(all_done, iterations, tiles.image());
-  const auto momentum_of = [&](int iteration) {
-    if (all_momentum == nullptr || iteration >= done) return T(0);
-    return static_cast<T>(all_momentum[tiles.image() * iterations + iteration]);
-  };
-  const T next = momentum_of(k + 1);
-  const T after = momentum_of(k + 2);
-  tiles.for_each_pixel([&](std::int64_t i) {
-    const T q = (1 + next) * arrays.q_next[i] - after * arrays.q_after[i];
-    arrays.q_after[i] = q;
-    arrays.incoming[i] = (k + 1 == done ? arrays.grad_y[i] : T(0)) - q;
-  });
-}
-
-template <class T>
-__global__ void kernel_gradient_of_rows(ImageTiles tiles, GradientArrays<T> arrays,
-                                        const std::int32_t* all_done, int iterations, int k) {
-  const bool is_last = k + 1 == iterations_of(all_done, iterations, tiles.image());
-  tiles.for_each_pixel([&](std::int64_t i) {
-    const T incoming = add_to(arrays.mean[i], arrays.q_after[i]);
-    arrays.incoming[i] = incoming;
-    arrays.grad_x[i] = is_last ? incoming : add_to(arrays.grad_x[i], incoming);
-  });
-}
-
-template <class T>
-__global__ void kernel_gradient_before(ImageTiles tiles, GradientArrays<T> arrays) {
-  tiles.for_each_pixel([&](std::int64_t i) {
-    const T q = arrays.incoming[i] - arrays.mean[i];
-    arrays.q_after[i] = q;
-    arrays.grad_x[i] -= q;
-  });
-}
-
-/// From the gradient through the iterations, into which the negated one went, to that of
-/// sharpening.
-template <class T>
-__global__ void kernel_mirror_gradients(ImageTiles tiles, GradientArrays<T> arrays) {
-  tiles.for_each_pixel(
-      [&](std::int64_t i) { arrays.grad_x[i] = mirror(-arrays.grad_y[i], -arrays.grad_x[i]); });
+__global__ void kernel_mirror_gradients(ImageTiles tiles, const T* grad_y, T* grad_x) {
+  tiles.for_each_pixel([&](std::int64_t i) { grad_x[i] = mirror(-grad_y[i], -grad_x[i]); });
 }
 
 template <class T>

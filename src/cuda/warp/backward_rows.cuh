@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/tuning/tuning_backward.h"
+#include "cuda/warp/image_step.cuh"
 #include "cuda/warp/placed_rows.cuh"
 #include "cuda/warp/storage.cuh"
 
@@ -19,8 +20,25 @@ struct TileSums {
   std::int32_t last_start;
 };
 
+/// What becomes of the means.
+enum class BackwardOutput : std::uint8_t {
+  gradient,       // of x; to sharpen, the incoming gradients mirrored at them
+  next_incoming,  // of a pass over images: see ImageStep
+};
+
+/// What only one output needs.
+template <class Storage, BackwardOutput kOutput>
+struct BackwardImages {};
 template <class Storage>
-struct BackwardRows {
+struct BackwardImages<Storage, BackwardOutput::next_incoming> {
+  ImageGradients<Storage> images;  // placed as grad_y and grad_x are
+};
+
+template <class StorageType, BackwardOutput kOutputOfCall = BackwardOutput::gradient>
+struct BackwardRows : BackwardImages<StorageType, kOutputOfCall> {
+  using Storage = StorageType;
+  static constexpr BackwardOutput kOutput = kOutputOfCall;
+
   std::int64_t count;
   std::int32_t n;
   std::int32_t row_words;   // of codes
@@ -39,9 +57,8 @@ struct BackwardRows {
 };
 
 /// The one place that gradients of lam are written.
-template <class Storage>
-__device__ void store_grad_lam(const BackwardRows<Storage>& call, std::int64_t at,
-                               double value) noexcept {
+template <class Call>
+__device__ void store_grad_lam(const Call& call, std::int64_t at, double value) noexcept {
   switch (call.lam_dtype) {
     case DType::float16: static_cast<__half*>(call.lam_data)[at] = narrow<__half>(value); return;
     case DType::bfloat16:

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "cuda/tuning/tuning_forward.h"
 #include "cuda/warp/placed_rows.cuh"
@@ -24,16 +23,6 @@ enum class ForwardOutput : std::uint8_t {
 template <class T>
 [[nodiscard]] __device__ T to_next_input(T value, T whole, T sample) noexcept {
   return whole == sample ? value : value + (whole - sample);
-}
-
-/// 16 bytes that no kernel writes: stores are not in the way of such loads.
-template <class Packed>
-[[nodiscard]] __device__ Packed load_constant(const void* from) noexcept {
-  static_assert(sizeof(Packed) == sizeof(uint4));
-  const uint4 bits = __ldg(static_cast<const uint4*>(from));
-  Packed packed;
-  memcpy(&packed, &bits, sizeof(packed));
-  return packed;
 }
 
 /// What only one output needs.

@@ -33,13 +33,15 @@ struct WordPlace {
 };
 
 /// Loads begin in the constructor; take() has the thread's elements, which put() replaces
-/// and store() writes.
-template <class Storage, BackwardAccess kAccess>
+/// and store() writes. Where they are means of a pass over images, step() makes of them what comes
+/// next, several loads before the first store. `Call` is a BackwardRows.
+template <class Call, BackwardAccess kAccess>
 class StagedWords;
 
 /// A warp reads and writes 16 bytes a lane.
-template <class Storage>
-class StagedWords<Storage, BackwardAccess::vectors> {
+template <class Call>
+class StagedWords<Call, BackwardAccess::vectors> {
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
   static constexpr unsigned kVectors = kWordElements * sizeof(Storage) / 16;  // a word of codes
   static constexpr int kPerVector = 16 / sizeof(Storage);
@@ -53,8 +55,7 @@ class StagedWords<Storage, BackwardAccess::vectors> {
     return static_cast<std::size_t>(shape.threads()) * kWordElements * sizeof(Storage);
   }
 
-  __device__ StagedWords(const BackwardRows<Storage>& call, const WordPlace& place,
-                         char* shared) noexcept
+  __device__ StagedWords(const Call& call, const WordPlace& place, char* shared) noexcept
       : staging_(reinterpret_cast<Packed*>(shared) +
                  static_cast<unsigned>(place.warp) * 32 * kVectors),
         lane_(static_cast<unsigned>(place.lane)),
@@ -94,11 +95,47 @@ class StagedWords<Storage, BackwardAccess::vectors> {
     __syncwarp();
   }
 
-  __device__ void store(const BackwardRows<Storage>& call) const noexcept {
+  __device__ void store(const Call& call) const noexcept {
     auto* to = reinterpret_cast<Packed*>(call.grad_x.data) + offset_;
 #pragma unroll
     for (unsigned j = 0; j < kVectors; ++j) {
       if (static_cast<int>(j * 32) < size_) to[j * 32] = staging_[in_memory_order(j)];
+    }
+  }
+
+  __device__ void step(const Call& call) const noexcept {
+    const std::int64_t first = offset_ * kPerVector;
+    const auto at = [&](unsigned j) { return first + std::int64_t{j} * 32 * kPerVector; };
+    Storage* grad_x = call.images.grad_x;
+    Packed incoming[kVectors];
+    Packed sums[kVectors];
+#pragma unroll
+    for (unsigned j = 0; j < kVectors; ++j) {
+      incoming[j] = sums[j] = {};
+      if (static_cast<int>(j * 32) >= size_) continue;
+      incoming[j] = load_constant<Packed>(call.grad_y.data + at(j));
+      if (grad_x != nullptr) sums[j] = *reinterpret_cast<const Packed*>(grad_x + at(j));
+    }
+    ImageStep<Storage> step(call.images);
+#pragma unroll
+    for (unsigned j = 0; j < kVectors; ++j) {
+      if (static_cast<int>(j * 32) >= size_) continue;
+      const Packed means = staging_[in_memory_order(j)];
+      Packed next;
+      step.go_to(at(j));
+#pragma unroll
+      for (int i = 0; i < kPerVector; ++i) {
+        sums[j].item[i] = step.sum(means.item[i], sums[j].item[i]);
+        next.item[i] = step.next(means.item[i], incoming[j].item[i]);
+      }
+      if (step.has_momentum()) {
+#pragma unroll
+        for (int i = 0; i < kPerVector; ++i) {
+          next.item[i] = step.next_with_momentum(means.item[i], incoming[j].item[i], at(j) + i);
+        }
+      }
+      if (grad_x != nullptr) *reinterpret_cast<Packed*>(grad_x + at(j)) = sums[j];
+      if (call.images.goes_on()) *reinterpret_cast<Packed*>(call.grad_x.data + at(j)) = next;
     }
   }
 
@@ -153,8 +190,9 @@ class StagedWord {
 inline constexpr int kWordPitch = kWordElements + 1;
 
 /// A warp reads and writes two words at a time, an element a lane.
-template <class Storage>
-class StagedWords<Storage, BackwardAccess::along> {
+template <class Call>
+class StagedWords<Call, BackwardAccess::along> {
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
 
  public:
@@ -162,8 +200,7 @@ class StagedWords<Storage, BackwardAccess::along> {
     return static_cast<std::size_t>(shape.threads() * kWordPitch) * sizeof(Storage);
   }
 
-  __device__ StagedWords(const BackwardRows<Storage>& call, const WordPlace& place,
-                         char* shared) noexcept
+  __device__ StagedWords(const Call& call, const WordPlace& place, char* shared) noexcept
       : place_(place),
         staging_(reinterpret_cast<Storage*>(shared) + place.warp * 32 * kWordPitch),
         size_(place.has_word() ? call.n - place.word() * kWordElements : 0),
@@ -189,12 +226,37 @@ class StagedWords<Storage, BackwardAccess::along> {
     own_.put(values);
     __syncwarp();
   }
-  __device__ void store(const BackwardRows<Storage>& call) const noexcept {
+  __device__ void store(const Call& call) const noexcept {
     const std::int64_t own_first = first_of(call.grad_x);
 #pragma unroll
     for (int j = 0; j < kWordElements; ++j) {
       const std::int64_t first = __shfl_sync(kAllLanes, own_first, word_of(j));
       if (has_element(j)) call.grad_x.data[first + element()] = staged(j);
+    }
+  }
+  __device__ void step(const Call& call) const noexcept {
+    const std::int64_t own_first = first_of(call.grad_x);
+    Storage* grad_x = call.images.grad_x;
+    Storage incoming[kWordElements];
+    Storage sums[kWordElements];
+#pragma unroll
+    for (int j = 0; j < kWordElements; ++j) {
+      const std::int64_t at = __shfl_sync(kAllLanes, own_first, word_of(j)) + element();
+      incoming[j] = sums[j] = {};
+      if (!has_element(j)) continue;
+      incoming[j] = __ldg(call.grad_y.data + at);
+      if (grad_x != nullptr) sums[j] = grad_x[at];
+    }
+    ImageStep<Storage> step(call.images);
+#pragma unroll
+    for (int j = 0; j < kWordElements; ++j) {
+      const std::int64_t at = __shfl_sync(kAllLanes, own_first, word_of(j)) + element();
+      if (!has_element(j)) continue;
+      step.go_to(at);
+      if (grad_x != nullptr) grad_x[at] = step.sum(staged(j), sums[j]);
+      const Storage next = step.has_momentum() ? step.next_with_momentum(staged(j), incoming[j], at)
+                                               : step.next(staged(j), incoming[j]);
+      if (call.images.goes_on()) call.grad_x.data[at] = next;
     }
   }
 
@@ -228,8 +290,9 @@ class StagedWords<Storage, BackwardAccess::along> {
 };
 
 /// A block reads and writes its rows side by side, an element of each at a time.
-template <class Storage>
-class StagedWords<Storage, BackwardAccess::across> {
+template <class Call>
+class StagedWords<Call, BackwardAccess::across> {
+  using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
 
  public:
@@ -237,8 +300,7 @@ class StagedWords<Storage, BackwardAccess::across> {
     return static_cast<std::size_t>(shape.rows * pitch(shape)) * sizeof(Storage);
   }
 
-  __device__ StagedWords(const BackwardRows<Storage>& call, const WordPlace& place,
-                         char* shared) noexcept
+  __device__ StagedWords(const Call& call, const WordPlace& place, char* shared) noexcept
       : items_(reinterpret_cast<Storage*>(shared)),
         pitch_(pitch(call.shape)),
         own_(items_ + place.slot * pitch_ + place.word_in_tile() * kWordPitch,
@@ -274,13 +336,35 @@ class StagedWords<Storage, BackwardAccess::across> {
     own_.put(values);
     __syncthreads();
   }
-  __device__ void store(const BackwardRows<Storage>& call) const noexcept {
+  __device__ void store(const Call& call) const noexcept {
     if (size_ <= first_) return;
     const std::int64_t apart = apart_ * call.grad_x.stride;
     Storage* to = first_of(call.grad_x);
 #pragma unroll
     for (int j = 0; j < kWordElements; ++j, to += apart) {
       if (first_ + j * apart_ < size_) *to = staged(first_ + j * apart_);
+    }
+  }
+  /// Of columns only: rows of images are along memory.
+  __device__ void step(const Call& call) const noexcept {
+    if (size_ <= first_) return;
+    constexpr int kAtOnce = kWordElements / 2;
+    const std::int64_t apart = apart_ * call.grad_x.stride;
+    std::int64_t at = first_of(call.grad_x) - call.grad_x.data;
+    ImageStep<Storage> step(call.images);
+    step.go_to(at);
+#pragma unroll 1
+    for (int k = first_; k < size_; k += kAtOnce * apart_, at += kAtOnce * apart) {
+      Storage incoming[kAtOnce] = {};
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        if (k + j * apart_ < size_) incoming[j] = __ldg(call.grad_y.data + at + j * apart);
+      }
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        if (k + j * apart_ >= size_) continue;
+        call.grad_x.data[at + j * apart] = step.next(staged(k + j * apart_), incoming[j]);
+      }
     }
   }
 

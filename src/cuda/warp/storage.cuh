@@ -4,6 +4,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstring>
 #include <type_traits>
 
 #include "tautline/view.h"
@@ -35,6 +36,16 @@ template <class Storage, class T>
   } else {
     return std::is_same_v<T, double> ? __double2bfloat16(value) : __float2bfloat16_rn(value);
   }
+}
+
+/// 16 bytes that this kernel does not write: stores are not in the way of such loads.
+template <class Packed>
+[[nodiscard]] __device__ Packed load_constant(const void* from) noexcept {
+  static_assert(sizeof(Packed) == sizeof(uint4));
+  const uint4 bits = __ldg(static_cast<const uint4*>(from));
+  Packed packed;
+  memcpy(&packed, &bits, sizeof(packed));
+  return packed;
 }
 
 /// Calls use(Storage{}) with the storage type of a dtype.
