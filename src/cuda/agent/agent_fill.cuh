@@ -49,7 +49,12 @@ class AgentFill {
       const std::int32_t k = word_ * 16 + i;
       if ((codes >> (2 * i) & 3U) != 0) current = values_[k];
       if (k < n_) {
-        y(k) = call_.rows.finished(current, x(k));
+        if constexpr (Call::kOutput == ForwardOutput::next_input) {
+          y(k) = call_.rows.changed(current, &x(k));
+        } else {
+          const T sample = call_.rows.sharp ? widen<T>(x(k)) : T(0);
+          y(k) = narrow<Storage>(call_.rows.sharp ? mirror(sample, current) : current);
+        }
       }
     }
   }
@@ -58,8 +63,8 @@ class AgentFill {
   [[nodiscard]] __device__ Storage& y(std::int32_t k) const noexcept {
     return call_.rows.y.row(row_)[k * call_.rows.y.stride];
   }
-  [[nodiscard]] __device__ const Storage* x(std::int32_t k) const noexcept {
-    return call_.rows.x.row(row_) + k * call_.rows.x.stride;
+  [[nodiscard]] __device__ const Storage& x(std::int32_t k) const noexcept {
+    return call_.rows.x.row(row_)[k * call_.rows.x.stride];
   }
   [[nodiscard]] static __device__ std::int32_t last_start(std::uint32_t codes,
                                                           std::int32_t word) noexcept {

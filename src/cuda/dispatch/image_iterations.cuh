@@ -194,8 +194,11 @@ class BatchIterations {
   /// Partitions may be null. With the iteration's y, or if all that follows is the next iteration
   /// of Dykstra's, with the input of its rows.
   void iterate(std::uint32_t* rows, std::uint32_t* columns, bool gives_y) noexcept {
-    launches_.add(
-        passes_.forward_on(Lines2d::rows, row_lam_, arrays_.x, row_input_, arrays_.input, rows));
+    // From X itself rows give what the columns take.
+    launches_.add(row_input_ == arrays_.x
+                      ? passes_.forward(Lines2d::rows, row_lam_, arrays_.x, arrays_.input, rows)
+                      : passes_.forward_on(Lines2d::rows, row_lam_, arrays_.x, row_input_,
+                                           arrays_.input, rows));
     has_y_ = gives_y || !is_dykstra();
     launches_.add(
         has_y_ ? passes_.forward(Lines2d::columns, column_lam_, arrays_.input, arrays_.y, columns)

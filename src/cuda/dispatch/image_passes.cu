@@ -297,7 +297,7 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
                     solved.iterations, k);
     launches.add(passes.jvp(Lines2d::rows, solved.partitions + saved.rows(0, k), arrays.row_input,
                             call.tangent_row_lam, arrays.y));
-    launches.launch(&kernel_begin_columns<T>, blocks, tiles, arrays);
+    launches.launch(&kernel_begin_column_tangents<T>, blocks, tiles, arrays);
     launches.add(passes.jvp(Lines2d::columns, solved.partitions + saved.columns(0, k), arrays.input,
                             call.tangent_column_lam, arrays.y));
   }

@@ -1,5 +1,6 @@
-// What stands between the passes over images that no block holds: additions a pixel, sums an
-// image. All arrays are packed, in the arithmetic of the call.
+// What stands before, behind and between the passes over images that no block holds, where a pass
+// does not write what the next one takes: additions a pixel, sums an image. All arrays are packed,
+// in the arithmetic of the call.
 //
 // Mapping: a block has a tile of one image. Traffic: each array once. Sums over an image are sums
 // over its tiles, added in their order by every block that needs them: no atomics, the same bits
@@ -257,12 +258,6 @@ template <class T>
   return more == 0 ? value : value + more;
 }
 
-template <class T>
-__global__ void kernel_begin_columns(ImageTiles tiles, ImageArrays<T> arrays) {
-  tiles.for_each_pixel(
-      [&](std::int64_t i) { arrays.input[i] = add_to(arrays.y[i], arrays.q_ahead[i]); });
-}
-
 /// The next iteration of Dykstra's, where the columns have given y. An image that has stopped does
 /// its last one again; one that never had any may do as others do.
 template <class T>
@@ -443,6 +438,12 @@ __global__ void kernel_begin_tangents(ImageTiles tiles, ImageArrays<T> arrays,
     }
     arrays.row_input[i] = arrays.x[i] - arrays.q_ahead[i];
   });
+}
+
+template <class T>
+__global__ void kernel_begin_column_tangents(ImageTiles tiles, ImageArrays<T> arrays) {
+  tiles.for_each_pixel(
+      [&](std::int64_t i) { arrays.input[i] = add_to(arrays.y[i], arrays.q_ahead[i]); });
 }
 
 template <class T>

@@ -73,7 +73,8 @@ struct ForwardRows : ForwardImages<StorageType, kOutputOfCall> {
   /// What is written in any case.
   template <class Value>
   [[nodiscard]] __device__ Storage finished(Value value, const Storage* sample) const noexcept {
-    return narrow<Storage>(reads_again() ? changed(value, sample) : value);
+    if (!reads_again()) return narrow<Storage>(value);
+    return narrow<Storage>(changed(value, sample));
   }
   /// The next input from 16 bytes of values, samples that are aligned so.
   template <class Packed>
