@@ -865,21 +865,30 @@ class AgentForward {
                                            int step) const noexcept {
     constexpr int kAtOnce = 8;
     for (int first = start; first < shape_.n; first += kAtOnce * step) {
+      const ImagePass<Storage>& pass = call_.pass;
       T whole[kAtOnce] = {};
-      T samples[kAtOnce] = {};
+      T given[kAtOnce] = {};  // samples, or Qb
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
         const int k = first + j * step;
         const std::int64_t at = offset + k * call_.x.stride;
-        if (k < shape_.n) whole[j] = __ldg(call_.whole + at);
-        if (k < shape_.n) samples[j] = __ldg(call_.x.data + at);
+        if (k >= shape_.n) continue;
+        if (pass.of_columns) whole[j] = __ldg(pass.whole + at);
+        given[j] = __ldg(pass.of_columns ? call_.x.data + at : pass.q + at);
       }
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
         const int k = first + j * step;
+        const std::int64_t at = offset + k * call_.x.stride;
         if (k >= shape_.n) continue;
         const T value = from[(k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk)];
-        call_.y.data[offset + k * call_.x.stride] = to_next_input(value, whole[j], samples[j]);
+        if (pass.of_columns) {
+          const T q = to_q(given[j], value);
+          pass.q[at] = q;
+          call_.y.data[at] = whole[j] - q;
+        } else {
+          call_.y.data[at] = to_columns(value, given[j]);
+        }
       }
     }
   }

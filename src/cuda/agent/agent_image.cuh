@@ -173,6 +173,7 @@ class AgentImage {
   static constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
   static constexpr double kLeast = std::numeric_limits<T>::min();  // of lams
   static constexpr double kMost = std::numeric_limits<T>::max() / 8;
+  static constexpr T kConstant = std::numeric_limits<T>::infinity();
 
   struct Source {
     using Place = SharedFloats;
@@ -224,7 +225,7 @@ class AgentImage {
     }
     is_bad_ = bad != 0;
     if (is_continued()) {
-      origin_ = static_cast<T>(call_.state.facts[image_].offset);
+      origin_ = 0;  // which x is counted from
       largest_ = static_cast<T>(call_.state.facts[image_].largest);
     } else {
       auto* parts = reinterpret_cast<T*>(parts_);
@@ -255,9 +256,10 @@ class AgentImage {
       const double lam = lams.at(image_ * lines + lane_, 0);
       is_bad_ = is_bad_ || !(lam >= 0);
       has_lam_ = has_lam_ || lam != 0;
-      // More than makes lines constant would take digits from sums.
-      const double most = fmin(fmax(4.0 * n * static_cast<double>(largest_), kLeast), kMost);
-      return lam < kLeast ? T(0) : static_cast<T>(fmin(lam, most));
+      // Beyond what makes any line constant it would only take digits from sums.
+      const double most = fmin(4.0 * n * static_cast<double>(largest_), kMost);
+      if (lam < kLeast) return 0;
+      return lam > most ? kConstant : static_cast<T>(lam);
     };
     row_lam_ = look(call_.row_lam, height_, width_);
     column_lam_ = look(call_.column_lam, width_, height_);
@@ -393,15 +395,16 @@ class AgentImage {
     line_.clear();
     Sink sink = {line_};
     const Source source = {own, n};
+    const bool is_searched = is_active && lam > 0 && lam != kConstant;
     if (are_short_) {
-      search_line<kShortLineGroup, DeviceLineArithmetic>(source, n, lam, is_active && lam > 0,
-                                                         sink);
+      search_line<kShortLineGroup, DeviceLineArithmetic>(source, n, lam, is_searched, sink);
     } else {
-      search_line<kLongLineGroup, DeviceLineArithmetic>(source, n, lam, is_active && lam > 0, sink);
+      search_line<kLongLineGroup, DeviceLineArithmetic>(source, n, lam, is_searched, sink);
     }
     line_.downs[0] &= ~1U;  // the line's start is none
     are_short_ = are_mostly_short(n);
-    if (!is_active || lam > 0) return;
+    if (!is_active || is_searched) return;
+    if (lam == kConstant) return put_mean(n);
     for (int i = 1; i < n; ++i) {  // every sample is its own value
       const T rise = own[i * kSide] - own[(i - 1) * kSide];
       if (rise == 0) {
@@ -410,6 +413,13 @@ class AgentImage {
         line_.mark(i, true, rise < 0);
       }
     }
+  }
+
+  __device__ void put_mean(std::int32_t n) const noexcept {
+    const SharedFloats own = block_.own();
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += static_cast<double>(own[i * kSide]);
+    own.put(0, static_cast<T>(sum / n));
   }
 
   /// Whether most lines of the warp have segments of less than three samples on average; those of

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "backend.h"
+#include "cuda/warp/image_pass.h"
 
 namespace tautline::detail {
 
@@ -16,9 +17,9 @@ std::size_t forward_workspace(const Rows& rows) noexcept;
 template <class Storage>
 Status forward_in(const Forward1d& call, const Context& context) noexcept;
 
-/// A pass over images that lie one behind the other, as x, y and `whole`: y is what the pass over
-/// the other lines takes (see to_next_input). Rows of any length.
+/// A pass over images: y is what the pass over the other lines takes. Rows of any length.
 template <class Storage>
-Status pass_in(const Forward1d& call, const Storage* whole, const Context& context) noexcept;
+Status pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
+               const Context& context) noexcept;
 
 }  // namespace tautline::detail

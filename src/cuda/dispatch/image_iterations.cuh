@@ -45,9 +45,10 @@ class Passes {
     return unweighted_forward(forward_call(lines, lam, in, y, partition), context_);
   }
   /// To the input of the pass over the other lines.
-  [[nodiscard]] Status forward_on(Lines2d lines, const ImageLam& lam, const T* x, const T* in,
+  [[nodiscard]] Status forward_on(Lines2d lines, const ImageLam& lam, const T* x, T* q, const T* in,
                                   T* next_in, std::uint32_t* partition) const noexcept {
-    return pass_in(forward_call(lines, lam, in, next_in, partition), x, context_);
+    const ImagePass<T> pass = {x, q, lines == Lines2d::columns};
+    return pass_in(forward_call(lines, lam, in, next_in, partition), pass, context_);
   }
 
   /// To what comes in at the pass before. `grad_lam`, where it is given, is packed.
@@ -142,7 +143,6 @@ class BatchIterations {
     if (is_dykstra()) {  // which has no q, and wants y and its rows' input at a time
       arrays_.row_input = memory.q;
       arrays_.q = nullptr;
-      arrays_.q_ahead = nullptr;
     }
   }
 
@@ -197,13 +197,13 @@ class BatchIterations {
     // From X itself rows give what the columns take.
     launches_.add(row_input_ == arrays_.x
                       ? passes_.forward(Lines2d::rows, row_lam_, arrays_.x, arrays_.input, rows)
-                      : passes_.forward_on(Lines2d::rows, row_lam_, arrays_.x, row_input_,
-                                           arrays_.input, rows));
+                      : passes_.forward_on(Lines2d::rows, row_lam_, arrays_.x, arrays_.q_ahead,
+                                           row_input_, arrays_.input, rows));
     has_y_ = gives_y || !is_dykstra();
     launches_.add(
         has_y_ ? passes_.forward(Lines2d::columns, column_lam_, arrays_.input, arrays_.y, columns)
-               : passes_.forward_on(Lines2d::columns, column_lam_, arrays_.x, arrays_.input,
-                                    arrays_.row_input, columns));
+               : passes_.forward_on(Lines2d::columns, column_lam_, arrays_.x, arrays_.q_ahead,
+                                    arrays_.input, arrays_.row_input, columns));
     row_input_ = arrays_.row_input;
   }
 

@@ -34,13 +34,16 @@ template <class Storage, ForwardOutput kOutput = ForwardOutput::solution>
   return rows;
 }
 
-/// The same for a pass over images; `whole` is placed as x and y are.
+/// The same for a pass over images.
 template <class Storage>
 [[nodiscard]] ForwardRows<Storage, ForwardOutput::next_input> lay_out_pass(
-    const Forward1d& call, const Storage* whole) noexcept {
+    const Forward1d& call, const ImagePass<Storage>& pass) noexcept {
   auto rows = lay_out_forward<Storage, ForwardOutput::next_input>(call);
-  rows.whole = whole;
-  rows.whole_vectors = rows.whole_vectors && reinterpret_cast<std::uintptr_t>(whole) % 16 == 0;
+  rows.pass = pass;
+  for (const void* array :
+       {static_cast<const void*>(pass.whole), static_cast<const void*>(pass.q)}) {
+    rows.whole_vectors = rows.whole_vectors && reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
+  }
   return rows;
 }
 

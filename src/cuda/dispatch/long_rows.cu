@@ -88,8 +88,9 @@ Status long_rows_in(const Forward1d& call, const Context& context) noexcept {
 }
 
 template <class Storage>
-Status long_pass_in(const Forward1d& call, const Storage* whole, const Context& context) noexcept {
-  return solve(lay_out_pass(call, whole), call, context);
+Status long_pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
+                    const Context& context) noexcept {
+  return solve(lay_out_pass(call, pass), call, context);
 }
 
 template Status long_rows_in<__half>(const Forward1d&, const Context&) noexcept;
@@ -97,7 +98,9 @@ template Status long_rows_in<__nv_bfloat16>(const Forward1d&, const Context&) no
 template Status long_rows_in<float>(const Forward1d&, const Context&) noexcept;
 template Status long_rows_in<double>(const Forward1d&, const Context&) noexcept;
 
-template Status long_pass_in<float>(const Forward1d&, const float*, const Context&) noexcept;
-template Status long_pass_in<double>(const Forward1d&, const double*, const Context&) noexcept;
+template Status long_pass_in<float>(const Forward1d&, const ImagePass<float>&,
+                                    const Context&) noexcept;
+template Status long_pass_in<double>(const Forward1d&, const ImagePass<double>&,
+                                     const Context&) noexcept;
 
 }  // namespace tautline::detail

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "backend.h"
+#include "cuda/warp/image_pass.h"
 
 namespace tautline::detail {
 
@@ -15,6 +16,7 @@ Status long_rows_in(const Forward1d& call, const Context& context) noexcept;
 
 /// The same for a pass over images.
 template <class Storage>
-Status long_pass_in(const Forward1d& call, const Storage* whole, const Context& context) noexcept;
+Status long_pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
+                    const Context& context) noexcept;
 
 }  // namespace tautline::detail

@@ -8,9 +8,10 @@
 namespace tautline::detail {
 
 template <class Storage>
-Status pass_in(const Forward1d& call, const Storage* whole, const Context& context) noexcept {
-  if (!fits_a_warp(call.rows)) return long_pass_in(call, whole, context);
-  auto rows = lay_out_pass(call, whole);
+Status pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
+               const Context& context) noexcept {
+  if (!fits_a_warp(call.rows)) return long_pass_in(call, pass, context);
+  auto rows = lay_out_pass(call, pass);
   rows.shape = shape_of<Storage>(call);
   if (rows.shape.warps > 0) return launch_rows(rows, call, context);
   // A small device.
@@ -19,7 +20,7 @@ Status pass_in(const Forward1d& call, const Storage* whole, const Context& conte
   const std::int64_t count = call.rows.count * call.rows.n;
   const auto blocks =
       static_cast<unsigned>(std::min<std::int64_t>((count + kThreads - 1) / kThreads, 1 << 20));
-  kernel_to_next_input<<<blocks, kThreads, 0, stream_of(context)>>>(count, whole, rows.x.data,
+  kernel_to_next_input<<<blocks, kThreads, 0, stream_of(context)>>>(count, pass, rows.x.data,
                                                                     rows.y.data);
   return launch_status();
 }

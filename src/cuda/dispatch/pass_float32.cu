@@ -2,6 +2,6 @@
 
 namespace tautline::detail {
 
-template Status pass_in<float>(const Forward1d&, const float*, const Context&) noexcept;
+template Status pass_in<float>(const Forward1d&, const ImagePass<float>&, const Context&) noexcept;
 
 }  // namespace tautline::detail

@@ -2,6 +2,7 @@
 
 namespace tautline::detail {
 
-template Status pass_in<double>(const Forward1d&, const double*, const Context&) noexcept;
+template Status pass_in<double>(const Forward1d&, const ImagePass<double>&,
+                                const Context&) noexcept;
 
 }  // namespace tautline::detail

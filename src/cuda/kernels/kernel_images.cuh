@@ -239,8 +239,7 @@ __global__ void kernel_begin_images(ImageTiles tiles, const T* samples, T* x, Im
     const T q = has_start ? start[i] : T(0);
     x[i] = sample;
     if (start != nullptr) arrays.row_input[i] = sample - q;
-    if (arrays.q == nullptr) return;
-    arrays.q[i] = q;
+    if (arrays.q != nullptr) arrays.q[i] = q;
     arrays.q_ahead[i] = q;
   });
   if (tiles.tile() != 0 || threadIdx.x != 0) return;
@@ -266,7 +265,9 @@ __global__ void kernel_begin_rows(ImageTiles tiles, ImageArrays<T> arrays,
   const ImageProgress& own = progress[tiles.image()];
   if (own.is_stopped && own.done > 0) return;
   tiles.for_each_pixel([&](std::int64_t i) {
-    arrays.row_input[i] = to_next_input(arrays.y[i], arrays.x[i], arrays.input[i]);
+    const T q = to_q(arrays.input[i], arrays.y[i]);
+    arrays.q_ahead[i] = q;
+    arrays.row_input[i] = arrays.x[i] - q;
   });
 }
 

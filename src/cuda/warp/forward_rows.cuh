@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/tuning/tuning_forward.h"
+#include "cuda/warp/image_pass.h"
 #include "cuda/warp/placed_rows.cuh"
 #include "cuda/warp/storage.cuh"
 #include "step/segment.h"
@@ -15,14 +16,18 @@ inline constexpr unsigned kWarp = 0xFFFFFFFFU;
 /// What is written for the value of a sample.
 enum class ForwardOutput : std::uint8_t {
   solution,    // the value; to sharpen, the sample mirrored at it
-  next_input,  // of a pass over images: see to_next_input
+  next_input,  // of a pass over images: see ImagePass
 };
 
-/// What the pass over the other lines of an image takes, from the value of this one: `whole` is the
-/// image. Where a sample has all of it the value keeps its bits, those of -0 too.
+/// What columns take. Where a part adds nothing the other keeps its bits, those of -0 too.
 template <class T>
-[[nodiscard]] __device__ T to_next_input(T value, T whole, T sample) noexcept {
-  return whole == sample ? value : value + (whole - sample);
+[[nodiscard]] __device__ T to_columns(T value, T q) noexcept {
+  return q == 0 ? value : value + q;
+}
+/// Q, from what columns take and give; infinite samples that are copied have none.
+template <class T>
+[[nodiscard]] __device__ T to_q(T sample, T value) noexcept {
+  return sample == value ? T(0) : sample - value;
 }
 
 /// What only one output needs.
@@ -30,7 +35,7 @@ template <class Storage, ForwardOutput kOutput>
 struct ForwardImages {};
 template <class Storage>
 struct ForwardImages<Storage, ForwardOutput::next_input> {
-  const Storage* whole;  // placed as x is, and so is y
+  ImagePass<Storage> pass;  // placed as x is, and so is y
 };
 
 /// What kernels are told of a forward call.
@@ -65,7 +70,7 @@ struct ForwardRows : ForwardImages<StorageType, kOutputOfCall> {
   template <class Value>
   [[nodiscard]] __device__ Value changed(Value value, const Storage* sample) const noexcept {
     if constexpr (kOutput == ForwardOutput::next_input) {
-      return to_next_input(narrow<Storage>(value), __ldg(whole_of(sample)), __ldg(sample));
+      return next_input(narrow<Storage>(value), sample);
     } else {
       return mirror(widen<Value>(*sample), value);
     }
@@ -79,17 +84,32 @@ struct ForwardRows : ForwardImages<StorageType, kOutputOfCall> {
   /// The next input from 16 bytes of values, samples that are aligned so.
   template <class Packed>
   __device__ void change_packed(Packed& values, const Storage* samples) const noexcept {
-    const auto whole = load_constant<Packed>(whole_of(samples));
-    const auto given = load_constant<Packed>(samples);
+    constexpr unsigned kItems = sizeof(Packed) / sizeof(Storage);
+    const std::int64_t at = samples - x.data;
+    if (!this->pass.of_columns) {
+      const auto q = load_constant<Packed>(this->pass.q + at);
 #pragma unroll
-    for (unsigned j = 0; j < sizeof(Packed) / sizeof(Storage); ++j) {
-      values.item[j] = to_next_input(values.item[j], whole.item[j], given.item[j]);
+      for (unsigned j = 0; j < kItems; ++j) values.item[j] = to_columns(values.item[j], q.item[j]);
+      return;
     }
+    const auto whole = load_constant<Packed>(this->pass.whole + at);
+    const auto given = load_constant<Packed>(samples);
+    Packed q;
+#pragma unroll
+    for (unsigned j = 0; j < kItems; ++j) {
+      q.item[j] = to_q(given.item[j], values.item[j]);
+      values.item[j] = whole.item[j] - q.item[j];
+    }
+    *reinterpret_cast<Packed*>(this->pass.q + at) = q;
   }
 
  private:
-  [[nodiscard]] __device__ const Storage* whole_of(const Storage* sample) const noexcept {
-    return this->whole + (sample - x.data);
+  [[nodiscard]] __device__ Storage next_input(Storage value, const Storage* sample) const noexcept {
+    const std::int64_t at = sample - x.data;
+    if (!this->pass.of_columns) return to_columns(value, __ldg(this->pass.q + at));
+    const Storage q = to_q(__ldg(sample), value);
+    this->pass.q[at] = q;
+    return __ldg(this->pass.whole + at) - q;
   }
 };
 

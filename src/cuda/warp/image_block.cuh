@@ -55,6 +55,12 @@ class SharedFloats {
     rest.address_ += 4U * i;
     return rest;
   }
+  /// What depends on the address is not kept from one use to the next: that takes registers.
+  [[nodiscard]] __device__ SharedFloats found_anew() const noexcept {
+    SharedFloats same = *this;
+    asm volatile("" : "+r"(same.address_));
+    return same;
+  }
   __device__ SharedFloats& operator+=(int i) noexcept { return *this = from(i); }
   /// In the part whose number differs in these bits, where a row starts at a multiple of its size.
   [[nodiscard]] __device__ SharedFloats exchanged(int parts) const noexcept {
@@ -249,16 +255,17 @@ struct ImageBlock {
 
   /// From `count` lines of n to the n lines across them.
   __device__ void turn(Line& line, std::int32_t n, std::int32_t count) const noexcept {
+    const SharedFloats image = lines.found_anew();
     sync();
     if (lane < count) {
-      const SharedFloats to = row(lines);
+      const SharedFloats to = row(image);
       for_each_part(n, [&](int i) {
         to.exchanged(i / kPart).put_part(0, {{line[i], line[i + 1], line[i + 2], line[i + 3]}});
       });
     }
     sync();
     if (lane < n) {
-      for_each(count, [&](int i) { line[i] = of_column(lines, i); });
+      for_each(count, [&](int i) { line[i] = of_column(image, i); });
     }
     sync();
   }

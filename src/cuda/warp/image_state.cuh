@@ -31,7 +31,7 @@ struct ImageArrays {
   T* input;      // of the columns, X - P
   T* y;          // what the pass over the columns gives
   T* q;          // of the iteration before; null where there is no momentum
-  T* q_ahead;    // Qb; null likewise
+  T* q_ahead;    // Qb
 
   [[nodiscard]] __device__ T new_q(std::int64_t i) const noexcept { return input[i] - y[i]; }
 };
