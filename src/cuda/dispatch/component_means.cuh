@@ -7,24 +7,33 @@
 
 #include "cuda/dispatch/image_launches.cuh"
 #include "cuda/kernels/kernel_components.cuh"
+#include "cuda/kernels/kernel_small_components.cuh"
 #include "step/row/scratch.h"
 
 namespace tautline::detail {
 
 struct ComponentArrays {
-  /// The parents, one a pixel, may have memory that the caller needs before or after.
+  /// The parents may have memory that the caller needs before or after.
   ComponentArrays(Scratch& scratch, const Images& images, void* memory_of_parents) noexcept
-      : parents(static_cast<std::int32_t*>(memory_of_parents)),
-        sizes(scratch.take<std::int32_t>(images.count * pixels_of(images))),
-        sums(scratch.take<unsigned long long>(images.count * pixels_of(images))),
-        values(scratch.take<double>(images.count * pixels_of(images))),
-        largest(scratch.take<double>(images.count)) {}
+      : values(scratch.take<double>(images.count * pixels_of(images))) {
+    if (is_small_for_components(pixels_of(images))) return;
+    parents = static_cast<std::int32_t*>(memory_of_parents);
+    sizes = scratch.take<std::int32_t>(images.count * pixels_of(images));
+    sums = scratch.take<unsigned long long>(images.count * pixels_of(images));
+    largest = scratch.take<double>(images.count);
+  }
+  /// Where it needs none.
+  [[nodiscard]] static void* take_parents(Scratch& scratch, const Images& images) noexcept {
+    if (is_small_for_components(pixels_of(images))) return nullptr;
+    return scratch.take<std::int32_t>(images.count * pixels_of(images));
+  }
 
-  std::int32_t* parents;
-  std::int32_t* sizes;
-  unsigned long long* sums;
   double* values;
-  double* largest;
+  // Of images that no block holds.
+  std::int32_t* parents = nullptr;
+  std::int32_t* sizes = nullptr;
+  unsigned long long* sums = nullptr;
+  double* largest = nullptr;
 };
 
 /// Pixels are counted in 32 bits.
@@ -38,13 +47,15 @@ class ComponentMeans {
                  const ComponentArrays& arrays, Launches& launches) noexcept
       : images_(images), tiles_(pixels_of(images)), arrays_(arrays), launches_(launches) {
     const SavedPasses saved(images);
-    passes_ = {partitions + saved.rows(0, 0), partitions + saved.columns(0, 0), images.height,
-               images.width};
+    passes_ = {{partitions + saved.rows(0, 0), partitions + saved.columns(0, 0), images.height,
+                images.width}};
     if (!can_find_components(images)) launches_.add(cudaErrorInvalidConfiguration);
   }
 
   [[nodiscard]] double* values() const noexcept { return arrays_.values; }
-  [[nodiscard]] const LastPasses& passes() const noexcept { return passes_; }
+  [[nodiscard]] const LastPassesOfImages& passes() const noexcept { return passes_; }
+  /// Whether a block holds an image.
+  [[nodiscard]] bool are_small() const noexcept { return is_small_for_components(tiles_.pixels); }
 
   template <class... Parameters, class... Arguments>
   void over_tiles(void (*kernel)(ImageTiles, Parameters...),
@@ -52,25 +63,44 @@ class ComponentMeans {
     launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
   }
 
+  /// With the memory of a block for its image: one block an image, which are small.
+  template <class... Parameters, class... Arguments>
+  void over_small_images(void (*kernel)(Parameters...), const Arguments&... arguments) noexcept {
+    launches_.launch_sharing(kernel, images_.count, small_components_bytes(tiles_.pixels),
+                             arguments...);
+  }
+
+  /// The means of values.
+  void average(double* means) noexcept {
+    find();
+    average_found(means);
+  }
+  /// The means of values and what lams pull at them, which is added to the values.
+  template <class Mean>
+  void average_pulled(const PlacedLam& row_lam, const PlacedLam& column_lam, Mean* means) noexcept {
+    if (are_small()) {
+      over_small_images(&kernel_small_pulled_means<Mean>, passes_, row_lam, column_lam,
+                        arrays_.values, means);
+      return;
+    }
+    find();
+    over_tiles(&kernel_add_pulls, passes_, components(), row_lam, column_lam, arrays_.values);
+    average_found(means);
+  }
+
+ private:
   void find() noexcept {
-    over_tiles(&kernel_begin_components, components());
+    over_tiles(&kernel_begin_components, passes_, components());
     over_tiles(&kernel_join_components, passes_, components());
     over_tiles(&kernel_count_components, components());
   }
-  /// Adds to values what lams pull at them. Components have been found.
-  void add_pulls(const PlacedLam& row_lam, const PlacedLam& column_lam) noexcept {
-    over_tiles(&kernel_add_pulls, passes_, components(), row_lam, column_lam, arrays_.values);
-  }
-  /// The means of values. Components have been found.
   template <class Mean>
-  void average(Mean* means) noexcept {
+  void average_found(Mean* means) noexcept {
     launches_.clear(arrays_.largest, images_.count);
     over_tiles(&kernel_largest, arrays_.values, arrays_.largest);
     over_tiles(&kernel_sum_components, arrays_.values, components());
     over_tiles(&kernel_average_components<Mean>, arrays_.values, components(), means);
   }
-
- private:
   [[nodiscard]] Components components() const noexcept {
     return {arrays_.parents, arrays_.sizes, arrays_.sums, arrays_.largest};
   }
@@ -78,7 +108,7 @@ class ComponentMeans {
   const Images& images_;
   const ImageTiles tiles_;
   const ComponentArrays arrays_;
-  LastPasses passes_ = {};
+  LastPassesOfImages passes_ = {};
   Launches& launches_;
 };
 

@@ -8,30 +8,23 @@ namespace {
 
 struct DerivativeArrays {
   DerivativeArrays(Scratch& scratch, const Images& images) noexcept
-      : components(scratch, images, scratch.take<std::int32_t>(images.count * pixels_of(images))),
+      : components(scratch, images, ComponentArrays::take_parents(scratch, images)),
         means(scratch.take<double>(images.count * pixels_of(images))) {}
 
   ComponentArrays components;
   double* means;
 };
 
-void write_lam_gradient(const ComponentMeans& components, const double* means,
-                        const Backward2d& call, const ImageArray& gradient, Lines2d lines,
-                        Launches& launches) noexcept {
+LamGradient lay_out(const ImageArray& gradient, const Backward2d& call, Lines2d lines) noexcept {
   const Images& images = call.solved.images;
-  const PackedElements elements = elements_of(gradient, images);
-  if (!gradient.given || elements.count == 0) return;
-  const LamGradientCall lam = {components.passes(),
-                               means,
-                               call.solved.mode == Mode::sharp ? -1.0 : 1.0,
-                               lines == Lines2d::rows,
-                               gradient.height,
-                               gradient.width,
-                               elements,
-                               place_own(gradient, images),
-                               gradient.data,
-                               gradient.dtype};
-  launches.launch_over(&kernel_lam_gradient, elements.count, lam);
+  if (!gradient.given || elements_of(gradient, images).count == 0) return {};
+  return {gradient.data,
+          gradient.dtype,
+          place_own(gradient, images),
+          gradient.height,
+          gradient.width,
+          lines == Lines2d::rows,
+          call.solved.mode == Mode::sharp ? -1.0 : 1.0};
 }
 
 Status check_memory(const Images& images, const Context& context) noexcept {
@@ -53,12 +46,28 @@ Status image_components_backward(const Backward2d& call, const Context& context)
   const DerivativeArrays memory(scratch, images);
   Launches launches(context);
   ComponentMeans components(images, call.solved.partitions, memory.components, launches);
+  const LamGradient row_lam = lay_out(call.grad_row_lam, call, Lines2d::rows);
+  const LamGradient column_lam = lay_out(call.grad_column_lam, call, Lines2d::columns);
+  if (components.are_small()) {
+    const SmallSolutionGradients small = {components.passes(),
+                                          call.solved.mode == Mode::sharp,
+                                          place_pixels(call.grad_y, images),
+                                          place_pixels(call.grad_x, images),
+                                          row_lam,
+                                          column_lam};
+    components.over_small_images(&kernel_small_solution_gradients, small);
+    return launches.status();
+  }
   launches.pack(call.grad_y, images, components.values());
-  components.find();
   components.average(memory.means);
-  write_lam_gradient(components, memory.means, call, call.grad_row_lam, Lines2d::rows, launches);
-  write_lam_gradient(components, memory.means, call, call.grad_column_lam, Lines2d::columns,
-                     launches);
+  const auto write_lam = [&](const LamGradient& gradient, const ImageArray& array) {
+    if (gradient.data == nullptr) return;
+    const PackedElements elements = elements_of(array, images);
+    launches.launch_over(&kernel_lam_gradient, elements.count, gradient, components.passes(),
+                         memory.means, elements);
+  };
+  write_lam(row_lam, call.grad_row_lam);
+  write_lam(column_lam, call.grad_column_lam);
   if (call.solved.mode == Mode::sharp) {
     components.over_tiles(&kernel_mirror_values, components.values(), memory.means);
   }
@@ -83,10 +92,9 @@ Status image_components_jvp(const Jvp2d& call, const Context& context) noexcept 
     }
   };
   load_tangent();
-  components.find();
-  components.add_pulls(place_lam(call.tangent_row_lam, images, Lines2d::rows),
-                       place_lam(call.tangent_column_lam, images, Lines2d::columns));
-  components.average(memory.means);
+  components.average_pulled(place_lam(call.tangent_row_lam, images, Lines2d::rows),
+                            place_lam(call.tangent_column_lam, images, Lines2d::columns),
+                            memory.means);
   if (call.solved.mode == Mode::sharp) {
     load_tangent();
     components.over_tiles(&kernel_mirror_values, components.values(), memory.means);

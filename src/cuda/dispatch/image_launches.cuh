@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -76,12 +77,20 @@ class Launches {
   template <class... Parameters, class... Arguments>
   void launch(void (*kernel)(Parameters...), std::int64_t blocks,
               const Arguments&... arguments) noexcept {
+    launch_sharing(kernel, blocks, 0, arguments...);
+  }
+  /// With so many bytes of dynamic shared memory each.
+  template <class... Parameters, class... Arguments>
+  void launch_sharing(void (*kernel)(Parameters...), std::int64_t blocks, std::size_t shared,
+                      const Arguments&... arguments) noexcept {
     if (!status_.ok()) return;
     if (blocks > std::numeric_limits<std::int32_t>::max()) {
       add(device_status(cudaErrorInvalidConfiguration));
       return;
     }
-    kernel<<<static_cast<unsigned>(blocks), kImageThreads, 0, stream_>>>(arguments...);
+    add(allow_shared_memory(kernel, shared));
+    if (!status_.ok()) return;
+    kernel<<<static_cast<unsigned>(blocks), kImageThreads, shared, stream_>>>(arguments...);
     add(launch_status());
   }
   /// One thread an element, or a thread for several.

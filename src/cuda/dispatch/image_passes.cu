@@ -141,10 +141,8 @@ class ForwardPasses {
   [[nodiscard]] T* polished() const noexcept { return memory_.iterations.q_ahead; }
   void polish() noexcept {
     ComponentMeans components(images_, partitions(), memory_.components, launches_);
-    components.find();
     iterations_.over_tiles(&kernel_samples<T>, iterations_.arrays().x, components.values());
-    components.add_pulls(iterations_.row_lam(), iterations_.column_lam());
-    components.average(polished());
+    components.average_pulled(iterations_.row_lam(), iterations_.column_lam(), polished());
     iterations_.find_gaps_of(polished(), false, &kernel_take_polished, progress_);
   }
 

@@ -1,10 +1,12 @@
 // The pixels that the last passes over rows and columns do not separate: components, found by a
-// union-find that all pixels of all images run at once, and means over them.
+// union-find that all pixels of all images run at once, and means over them. What is done to a
+// pixel stands first; kernels that do it to images of any size follow. Those that a block holds
+// have their own, kernel_small_components.cuh, which does the same to their pixels.
 //
-// Mapping: one thread a pixel, by tiles of an image. Parents only ever become smaller, so that the
-// root of a component is its first pixel whatever the order. Sums are of whole numbers, values
-// scaled by the largest of the image and the size of the component, so that they too are the same
-// in any order: each value is within 2^-61 of that largest one times that size.
+// Mapping: one thread a pixel, by tiles of an image. A root only ever gets a parent before it, so
+// that the root of a component is its first pixel whatever the order. Sums are of whole numbers,
+// values scaled by the largest of the image and the size of the component, so that they too are the
+// same in any order: each value is within 2^-61 of that largest one times that size.
 #pragma once
 
 #include <cstdint>
@@ -14,53 +16,88 @@
 
 namespace tautline::detail {
 
-/// The partitions of the last two passes.
+/// The partitions of the last two passes over an image.
 struct LastPasses {
-  const std::uint32_t* rows;  // of the first image
+  const std::uint32_t* rows;
   const std::uint32_t* columns;
   std::int32_t height;
   std::int32_t width;
 
   struct Pixel {
-    std::int64_t image;
     std::int32_t row;
     std::int32_t column;
   };
-  [[nodiscard]] __device__ Pixel pixel(std::int64_t image, std::int64_t in_image) const noexcept {
-    const auto row = static_cast<std::int32_t>(in_image / width);
-    return {image, row, static_cast<std::int32_t>(in_image - std::int64_t{row} * width)};
+  [[nodiscard]] __device__ Pixel pixel(std::int32_t index) const noexcept {
+    const std::int32_t row = index / width;
+    return {row, index - row * width};
+  }
+  [[nodiscard]] __device__ std::int32_t index(const Pixel& p) const noexcept {
+    return p.row * width + p.column;
+  }
+  [[nodiscard]] __device__ const std::uint32_t* row(std::int32_t r) const noexcept {
+    return rows + r * static_cast<std::int32_t>(partition_words(width));
+  }
+  [[nodiscard]] __device__ const std::uint32_t* column(std::int32_t c) const noexcept {
+    return columns + c * static_cast<std::int32_t>(partition_words(height));
   }
   /// Of the jump to a pixel from the one before it in its row, or in its column.
   [[nodiscard]] __device__ Code row_code(const Pixel& p) const noexcept {
-    return code_at(rows + (p.image * height + p.row) * partition_words(width), p.column);
+    return code_at(row(p.row), static_cast<std::uint32_t>(p.column));
   }
   [[nodiscard]] __device__ Code column_code(const Pixel& p) const noexcept {
-    return code_at(columns + (p.image * width + p.column) * partition_words(height), p.row);
+    return code_at(column(p.column), static_cast<std::uint32_t>(p.row));
+  }
+  [[nodiscard]] __device__ bool joins_row(const Pixel& p) const noexcept {
+    return p.column > 0 && row_code(p) == Code::continues;
+  }
+  [[nodiscard]] __device__ bool joins_column(const Pixel& p) const noexcept {
+    return p.row > 0 && column_code(p) == Code::continues;
   }
 };
 
-struct Components {
-  std::int32_t* parents;     // of each pixel, in its image
-  std::int32_t* sizes;       // at roots
-  unsigned long long* sums;  // at roots: whole numbers in two's complement
-  const double* largest;     // of each image
+/// Of all images of a batch.
+struct LastPassesOfImages {
+  LastPasses first;
+
+  [[nodiscard]] __device__ LastPasses of(std::int64_t image) const noexcept {
+    LastPasses own = first;
+    own.rows += image * first.height * partition_words(first.width);
+    own.columns += image * first.width * partition_words(first.height);
+    return own;
+  }
 };
 
+// --- What is done to a pixel ---
+
 /// The first pixel of a component. Parents may become smaller meanwhile, which does no harm.
-[[nodiscard]] __device__ inline std::int32_t root_of(std::int32_t* parents,
+[[nodiscard]] __device__ inline std::int32_t root_of(const volatile std::int32_t* parents,
                                                      std::int32_t pixel) noexcept {
-  std::int32_t parent = atomicAdd(parents + pixel, 0);
+  std::int32_t parent = parents[pixel];
   while (parent != pixel) {
     pixel = parent;
-    parent = atomicAdd(parents + pixel, 0);
+    parent = parents[pixel];
+  }
+  return pixel;
+}
+
+/// The same, on a way that it shortens for those that come behind. Others may do so too: a pixel
+/// that is no root points at one that it has been joined to, whichever was written last.
+[[nodiscard]] __device__ inline std::int32_t shorten_to_root(volatile std::int32_t* parents,
+                                                             std::int32_t pixel) noexcept {
+  std::int32_t parent = parents[pixel];
+  while (parent != pixel) {
+    const std::int32_t next = parents[parent];
+    if (next != parent) parents[pixel] = next;
+    pixel = parent;
+    parent = next;
   }
   return pixel;
 }
 
 __device__ inline void join(std::int32_t* parents, std::int32_t a, std::int32_t b) noexcept {
   for (;;) {
-    a = root_of(parents, a);
-    b = root_of(parents, b);
+    a = shorten_to_root(parents, a);
+    b = shorten_to_root(parents, b);
     if (a == b) return;
     const std::int32_t low = min(a, b);
     const std::int32_t high = max(a, b);
@@ -71,53 +108,36 @@ __device__ inline void join(std::int32_t* parents, std::int32_t a, std::int32_t 
   }
 }
 
-__global__ inline void kernel_begin_components(ImageTiles tiles, Components components) {
-  const std::int64_t before = tiles.image() * tiles.pixels;
-  tiles.for_each_pixel([&](std::int64_t i) {
-    components.parents[i] = static_cast<std::int32_t>(i - before);
-    components.sizes[i] = 0;
-    components.sums[i] = 0;
-  });
+/// Lets a pixel point at its root, which it returns. All joins have been made; others may be on
+/// their way through the pixel, and come to the same root.
+__device__ inline std::int32_t point_at_root(volatile std::int32_t* parents,
+                                             std::int32_t pixel) noexcept {
+  const std::int32_t root = root_of(parents, pixel);
+  parents[pixel] = root;
+  return root;
 }
 
-__global__ inline void kernel_join_components(ImageTiles tiles, LastPasses passes,
-                                              Components components) {
-  const std::int64_t before = tiles.image() * tiles.pixels;
-  std::int32_t* parents = components.parents + before;
-  tiles.for_each_pixel([&](std::int64_t i) {
-    const auto own = static_cast<std::int32_t>(i - before);
-    const LastPasses::Pixel p = passes.pixel(tiles.image(), own);
-    if (p.column > 0 && passes.row_code(p) == Code::continues) join(parents, own - 1, own);
-    if (p.row > 0 && passes.column_code(p) == Code::continues) {
-      join(parents, own - passes.width, own);
-    }
-  });
+/// The parent to begin with: the first pixel of its segment of the row among those that share a
+/// word of codes with it.
+[[nodiscard]] __device__ inline std::int32_t first_parent(const LastPasses& passes,
+                                                          const LastPasses::Pixel& p) noexcept {
+  const std::int32_t in_word = p.column % kCodesPerWord;
+  const std::uint32_t codes = passes.row(p.row)[p.column / kCodesPerWord];
+  const std::uint32_t up_to_own = codes & (~0U >> (2 * (kCodesPerWord - 1 - in_word)));
+  const std::int32_t first = up_to_own == 0 ? 0 : (31 - __clz(static_cast<int>(up_to_own))) / 2;
+  return passes.index(p) - (in_word - first);
 }
 
-/// Lets every pixel point at its root, and counts those that do.
-__global__ inline void kernel_count_components(ImageTiles tiles, Components components) {
-  const std::int64_t before = tiles.image() * tiles.pixels;
-  tiles.for_each_pixel([&](std::int64_t i) {
-    const std::int32_t root =
-        root_of(components.parents + before, static_cast<std::int32_t>(i - before));
-    // Others may be on their way through this pixel: they come to the same root.
-    atomicExch(components.parents + i, root);
-    atomicAdd(components.sizes + before + root, 1);
-  });
-}
-
-/// The largest |value| of each image; NaN where one is. `largest` has been cleared. Numbers >= 0
-/// are in the order of their bits, and NaN is above them all.
-__global__ inline void kernel_largest(ImageTiles tiles, const double* values, double* largest) {
-  unsigned long long own = 0;
-  tiles.for_each_pixel([&](std::int64_t i) {
-    own = max(own, static_cast<unsigned long long>(__double_as_longlong(fabs(values[i]))));
-  });
-  for (int apart = kLanes / 2; apart > 0; apart /= 2) {
-    own = max(own, __shfl_xor_sync(kWarp, own, apart));
-  }
-  if (threadIdx.x % kLanes != 0) return;
-  atomicMax(reinterpret_cast<unsigned long long*>(largest) + tiles.image(), own);
+/// Joins a pixel to those before it, where neither its first parent nor its neighbours' joins do.
+__device__ inline void join_pixel(const LastPasses& passes, const LastPasses::Pixel& p,
+                                  std::int32_t* parents) noexcept {
+  const std::int32_t own = passes.index(p);
+  const bool joins_row = passes.joins_row(p);
+  if (joins_row && p.column % kCodesPerWord == 0) join(parents, own - 1, own);
+  if (!passes.joins_column(p)) return;
+  const bool is_joined = joins_row && passes.joins_row({p.row - 1, p.column}) &&
+                         passes.joins_column({p.row, p.column - 1});
+  if (!is_joined) join(parents, own - passes.width, own);
 }
 
 /// The power of 2 that values are taken times: so that the sum of so many of them is below 2^62.
@@ -129,66 +149,196 @@ __global__ inline void kernel_largest(ImageTiles tiles, const double* values, do
   return 61 - bits - exponent;
 }
 
+/// Of a power that numbers of normal size have.
+[[nodiscard]] __device__ inline double power_of_2(int exponent) noexcept {
+  return __longlong_as_double(static_cast<long long>(exponent + 1023) << 52);
+}
+
+/// A value of a component of this size as it is summed: a whole number in two's complement.
+[[nodiscard]] __device__ inline unsigned long long sum_term(double value, double largest,
+                                                            std::int32_t size) noexcept {
+  // By halves of the exponent, which is up to 1133; what is lost on the way rounds to 0.
+  const int exponent = sum_exponent(largest, size);
+  const double scaled = value * power_of_2(exponent / 2) * power_of_2(exponent - exponent / 2);
+  return static_cast<unsigned long long>(__double2ll_rn(scaled));
+}
+
+/// The mean of a component, which has the value: one pixel alone keeps its bits. NaN in an image
+/// that has a value which is not finite.
+[[nodiscard]] __device__ inline double component_mean(unsigned long long sum, double largest,
+                                                      std::int32_t size, double value) noexcept {
+  if (size == 1) return value;
+  const double spoiled = largest - largest;  // 0 or NaN
+  const auto whole = static_cast<double>(static_cast<long long>(sum));
+  return ldexp(whole / size, -sum_exponent(largest, size)) + spoiled;
+}
+
+/// A size as `largest` is found among them: numbers >= 0 are in the order of their bits, and NaN is
+/// above them all.
+[[nodiscard]] __device__ inline unsigned long long size_bits(double value) noexcept {
+  return static_cast<unsigned long long>(__double_as_longlong(fabs(value)));
+}
+[[nodiscard]] __device__ inline unsigned long long largest_of_warp(
+    unsigned long long own) noexcept {
+  for (int apart = kLanes / 2; apart > 0; apart /= 2) {
+    own = max(own, __shfl_xor_sync(kWarp, own, apart));
+  }
+  return own;
+}
+
+/// A value and what the lams of its edges pull at it: a pixel below a jump is pulled up. An edge
+/// within a component moves nothing; is_with(apart) tells whether the pixel so far away is in the
+/// same one.
+template <class IsWith>
+[[nodiscard]] __device__ double pulled(double value, const LastPasses& passes, std::int64_t image,
+                                       const LastPasses::Pixel& p, const PlacedLam& row_lam,
+                                       const PlacedLam& column_lam,
+                                       const IsWith& is_with) noexcept {
+  const std::int64_t row = image * passes.height + p.row;
+  const std::int64_t column = image * passes.width + p.column;
+  // By the code of the later of this pixel and its neighbour, which is `apart` away.
+  const auto pull = [&](Code code, std::int32_t apart, const PlacedLam& lam, std::int64_t line,
+                        std::int32_t e) {
+    const int sign = jump_sign(code);
+    if (sign == 0 || is_with(apart)) return 0.0;
+    return (apart > 0 ? sign : -sign) * lam.at(line, e);
+  };
+  double all = 0;
+  if (p.column > 0) all += pull(passes.row_code(p), -1, row_lam, row, p.column - 1);
+  if (p.row > 0) {
+    all += pull(passes.column_code(p), -passes.width, column_lam, column, p.row - 1);
+  }
+  if (p.column + 1 < passes.width) {
+    all += pull(passes.row_code({p.row, p.column + 1}), 1, row_lam, row, p.column);
+  }
+  if (p.row + 1 < passes.height) {
+    all += pull(passes.column_code({p.row + 1, p.column}), passes.width, column_lam, column, p.row);
+  }
+  return add_to(value, all);
+}
+
+/// Where a gradient of lams goes, and what it is made of: one an edge, or their sum over a line.
+struct LamGradient {
+  void* data;  // null: not wanted
+  DType dtype;
+  PlacedImages to;      // by its own rows
+  std::int32_t height;  // its own
+  std::int32_t width;
+  bool along_rows;
+  double sign;  // -1 where the solution is mirrored
+
+  /// Element (r, c) of an image's; mean_of(i) is that of pixel i of the image.
+  template <class MeanOf>
+  __device__ void write(const LastPasses& passes, std::int64_t image, std::int32_t r,
+                        std::int32_t c, const MeanOf& mean_of) const noexcept {
+    const auto of_edge = [&](const LastPasses::Pixel& behind) {
+      const std::int32_t at = passes.index(behind);
+      const Code code = along_rows ? passes.row_code(behind) : passes.column_code(behind);
+      const std::int32_t before = at - (along_rows ? 1 : passes.width);
+      return -sign * jump_sign(code) * (mean_of(at) - mean_of(before));
+    };
+    const std::int32_t edges = (along_rows ? passes.width : passes.height) - 1;
+    double sum = 0;
+    if ((along_rows ? width : height) == edges) {
+      sum = along_rows ? of_edge({r, c + 1}) : of_edge({r + 1, c});
+    } else {
+      for (std::int32_t e = 1; e <= edges; ++e) {
+        sum += along_rows ? of_edge({r, e}) : of_edge({e, c});
+      }
+    }
+    store_as(data, dtype, to.offset(image * height + r) + c * to.stride, sum);
+  }
+};
+
+// --- Images of any size ---
+
+struct Components {
+  std::int32_t* parents;     // of each pixel, in its image
+  std::int32_t* sizes;       // at roots
+  unsigned long long* sums;  // at roots: whole numbers in two's complement
+  const double* largest;     // of each image
+};
+
+__global__ inline void kernel_begin_components(ImageTiles tiles, LastPassesOfImages all_passes,
+                                               Components components) {
+  const std::int64_t before = tiles.image() * tiles.pixels;
+  const LastPasses passes = all_passes.of(tiles.image());
+  tiles.for_each_pixel([&](std::int64_t i) {
+    const auto own = static_cast<std::int32_t>(i - before);
+    components.parents[i] = first_parent(passes, passes.pixel(own));
+    components.sizes[i] = 0;
+    components.sums[i] = 0;
+  });
+}
+
+__global__ inline void kernel_join_components(ImageTiles tiles, LastPassesOfImages all_passes,
+                                              Components components) {
+  const std::int64_t before = tiles.image() * tiles.pixels;
+  const LastPasses passes = all_passes.of(tiles.image());
+  std::int32_t* parents = components.parents + before;
+  tiles.for_each_pixel([&](std::int64_t i) {
+    const auto own = static_cast<std::int32_t>(i - before);
+    join_pixel(passes, passes.pixel(own), parents);
+  });
+}
+
+/// Lets every pixel point at its root, and counts those that do.
+__global__ inline void kernel_count_components(ImageTiles tiles, Components components) {
+  const std::int64_t before = tiles.image() * tiles.pixels;
+  tiles.for_each_pixel([&](std::int64_t i) {
+    const std::int32_t root =
+        point_at_root(components.parents + before, static_cast<std::int32_t>(i - before));
+    atomicAdd(components.sizes + before + root, 1);
+  });
+}
+
+/// The largest |value| of each image; NaN where one is. `largest` has been cleared.
+__global__ inline void kernel_largest(ImageTiles tiles, const double* values, double* largest) {
+  unsigned long long own = 0;
+  tiles.for_each_pixel([&](std::int64_t i) { own = max(own, size_bits(values[i])); });
+  own = largest_of_warp(own);
+  if (threadIdx.x % kLanes != 0) return;
+  atomicMax(reinterpret_cast<unsigned long long*>(largest) + tiles.image(), own);
+}
+
 __global__ inline void kernel_sum_components(ImageTiles tiles, const double* values,
                                              Components components) {
   const std::int64_t before = tiles.image() * tiles.pixels;
   const double largest = components.largest[tiles.image()];
   tiles.for_each_pixel([&](std::int64_t i) {
     const std::int64_t root = before + components.parents[i];
-    const int exponent = sum_exponent(largest, components.sizes[root]);
-    atomicAdd(components.sums + root,
-              static_cast<unsigned long long>(__double2ll_rn(ldexp(values[i], exponent))));
+    atomicAdd(components.sums + root, sum_term(values[i], largest, components.sizes[root]));
   });
 }
 
-/// The mean of each pixel's component; a pixel alone keeps its bits. NaN in an image that has a
-/// value which is not finite.
+/// The mean of each pixel's component.
 template <class Mean>
 __global__ void kernel_average_components(ImageTiles tiles, const double* values,
                                           Components components, Mean* means) {
   const std::int64_t before = tiles.image() * tiles.pixels;
   const double largest = components.largest[tiles.image()];
-  const double spoiled = largest - largest;  // 0 or NaN
   tiles.for_each_pixel([&](std::int64_t i) {
     const std::int64_t root = before + components.parents[i];
-    const std::int32_t size = components.sizes[root];
-    const auto sum = static_cast<double>(static_cast<long long>(components.sums[root]));
-    const double mean = ldexp(sum / size, -sum_exponent(largest, size)) + spoiled;
-    means[i] = static_cast<Mean>(size == 1 ? values[i] : mean);
+    means[i] = static_cast<Mean>(
+        component_mean(components.sums[root], largest, components.sizes[root], values[i]));
   });
 }
 
-/// Adds to each pixel what the lams of its edges pull at it: a pixel below a jump is pulled up. An
-/// edge within a component moves nothing.
-__global__ inline void kernel_add_pulls(ImageTiles tiles, LastPasses passes, Components components,
+/// Adds to each pixel what lams pull at it.
+__global__ inline void kernel_add_pulls(ImageTiles tiles, LastPassesOfImages all_passes,
+                                        Components components,
                                         const __grid_constant__ PlacedLam row_lam,
                                         const __grid_constant__ PlacedLam column_lam,
                                         double* values) {
   const std::int64_t before = tiles.image() * tiles.pixels;
+  const LastPasses passes = all_passes.of(tiles.image());
   tiles.for_each_pixel([&](std::int64_t i) {
-    const LastPasses::Pixel p = passes.pixel(tiles.image(), i - before);
-    const std::int64_t row = p.image * passes.height + p.row;
-    const std::int64_t column = p.image * passes.width + p.column;
-    // By the code of the later of this pixel and its neighbour, which is `apart` away.
-    const auto pull = [&](Code code, std::int64_t apart, const PlacedLam& lam, std::int64_t line,
-                          std::int32_t e) {
-      const int sign = jump_sign(code);
-      if (sign == 0 || components.parents[i] == components.parents[i + apart]) return 0.0;
-      return (apart > 0 ? sign : -sign) * lam.at(line, e);
+    const auto own = static_cast<std::int32_t>(i - before);
+    const auto is_with = [&](std::int32_t apart) {
+      return components.parents[i] == components.parents[i + apart];
     };
-    double all = 0;
-    if (p.column > 0) all += pull(passes.row_code(p), -1, row_lam, row, p.column - 1);
-    if (p.row > 0) {
-      all += pull(passes.column_code(p), -passes.width, column_lam, column, p.row - 1);
-    }
-    if (p.column + 1 < passes.width) {
-      all += pull(passes.row_code({p.image, p.row, p.column + 1}), 1, row_lam, row, p.column);
-    }
-    if (p.row + 1 < passes.height) {
-      all += pull(passes.column_code({p.image, p.row + 1, p.column}), passes.width, column_lam,
-                  column, p.row);
-    }
-    values[i] = add_to(values[i], all);
+    values[i] =
+        pulled(values[i], passes, tiles.image(), passes.pixel(own), row_lam, column_lam, is_with);
   });
 }
 
@@ -197,44 +347,15 @@ __global__ void kernel_samples(ImageTiles tiles, const T* x, double* values) {
   tiles.for_each_pixel([&](std::int64_t i) { values[i] = static_cast<double>(x[i]); });
 }
 
-/// What a gradient of lams is made of: one an edge, or their sum over a line.
-struct LamGradientCall {
-  LastPasses passes;
-  const double* means;
-  double sign;  // -1 where the solution is mirrored
-  bool along_rows;
-  std::int32_t height;  // of the gradient
-  std::int32_t width;
-  PackedElements elements;
-  PlacedImages to;
-  void* data;
-  DType dtype;
-};
-
-__global__ inline void kernel_lam_gradient(const __grid_constant__ LamGradientCall call) {
-  const auto of_edge = [&](const LastPasses::Pixel& behind) {
-    const std::int64_t at =
-        (behind.image * call.passes.height + behind.row) * call.passes.width + behind.column;
-    const Code code =
-        call.along_rows ? call.passes.row_code(behind) : call.passes.column_code(behind);
-    const std::int64_t before = at - (call.along_rows ? 1 : call.passes.width);
-    return -call.sign * jump_sign(code) * (call.means[at] - call.means[before]);
-  };
-  const std::int32_t edges = (call.along_rows ? call.passes.width : call.passes.height) - 1;
-  const bool is_by_edge = (call.along_rows ? call.width : call.height) == edges;
-  call.elements.for_each([&](std::int64_t /*i*/, std::int64_t row, std::int64_t column) {
-    const std::int64_t image = row / call.height;
-    const auto r = static_cast<std::int32_t>(row - image * call.height);
-    const auto c = static_cast<std::int32_t>(column);
-    double sum = 0;
-    if (is_by_edge) {
-      sum = call.along_rows ? of_edge({image, r, c + 1}) : of_edge({image, r + 1, c});
-    } else {
-      for (std::int32_t e = 1; e <= edges; ++e) {
-        sum += call.along_rows ? of_edge({image, r, e}) : of_edge({image, e, c});
-      }
-    }
-    store_as(call.data, call.dtype, call.to.offset(row) + column * call.to.stride, sum);
+__global__ inline void kernel_lam_gradient(const __grid_constant__ LamGradient gradient,
+                                           LastPassesOfImages all_passes, const double* means,
+                                           PackedElements elements) {
+  elements.for_each([&](std::int64_t /*i*/, std::int64_t row, std::int64_t column) {
+    const std::int64_t image = row / gradient.height;
+    const LastPasses passes = all_passes.of(image);
+    const double* of_image = means + image * passes.height * passes.width;
+    gradient.write(passes, image, static_cast<std::int32_t>(row - image * gradient.height),
+                   static_cast<std::int32_t>(column), [&](std::int32_t i) { return of_image[i]; });
   });
 }
 

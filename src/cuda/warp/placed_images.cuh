@@ -49,7 +49,14 @@ struct PlacedPixels {
   /// From the first pixel of an image's column on.
   template <class Storage>
   [[nodiscard]] __device__ Storage* column(std::int64_t image, int c) const noexcept {
-    return static_cast<Storage*>(data) + images.offset(image) + c * images.stride;
+    return static_cast<Storage*>(data) + first(image) + c * images.stride;
+  }
+  /// Where an image's first pixel is, and how far behind it another.
+  [[nodiscard]] __device__ std::int64_t first(std::int64_t image) const noexcept {
+    return images.offset(image);
+  }
+  [[nodiscard]] __device__ std::int64_t apart(std::int32_t r, std::int32_t c) const noexcept {
+    return r * row_stride + c * images.stride;
   }
 };
 
