@@ -1,6 +1,7 @@
 // 2D: the derivatives against differences of the forward, and against one another.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -50,7 +51,8 @@ ImageBatch mixed_images(Random& random, std::int64_t height, std::int64_t width)
 
 TEST(ImagesDerivative, BackwardAndJvpAreAdjoint) {
   Random random(base_seed());
-  for (const auto& [height, width] : {std::pair{11, 17}, {20, 3}, {1, 9}, {9, 1}, {1, 1}}) {
+  for (const auto& [height, width] :
+       {std::pair{11, 17}, {20, 3}, {1, 9}, {9, 1}, {1, 1}, {65, 66}}) {
     for (const auto& [solver, mode] : settings()) {
       const SolvedImagesCall call(mixed_images(random, height, width), solver, mode);
       const std::vector<double> g = random_images(random, 3, height, width, 1).x;
@@ -59,6 +61,65 @@ TEST(ImagesDerivative, BackwardAndJvpAreAdjoint) {
       const double backward = inner(v, call.backward(g));
       ASSERT_NEAR(forward, backward, 1e-12 * (1 + static_cast<double>(g.size())))
           << height << " x " << width;
+    }
+  }
+}
+
+/// Of each pixel of an image, one of those that neither of the last passes separates from it.
+std::vector<std::size_t> components_of(const SolvedImagesCall& call, std::int64_t image) {
+  const std::int64_t height = call.shape.height;
+  const std::int64_t width = call.shape.width;
+  const std::uint32_t* rows = call.partitions.data() + image * height * partition_words(width);
+  const std::uint32_t* columns = call.partitions.data() +
+                                 call.shape.count * height * partition_words(width) +
+                                 image * width * partition_words(height);
+  std::vector<std::size_t> labels(call.shape.pixels());
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i;
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (std::int64_t r = 0; r < height; ++r) {
+      for (std::int64_t c = 0; c < width; ++c) {
+        const auto own = static_cast<std::size_t>(r * width + c);
+        const auto take_least = [&](std::size_t other) {
+          is_changed = is_changed || labels[own] != labels[other];
+          labels[own] = labels[other] = std::min(labels[own], labels[other]);
+        };
+        if (c > 0 && code_at(rows + r * partition_words(width), c) == Code::continues) {
+          take_least(own - 1);
+        }
+        if (r > 0 && code_at(columns + c * partition_words(height), r) == Code::continues) {
+          take_least(own - static_cast<std::size_t>(width));
+        }
+      }
+    }
+  }
+  return labels;
+}
+
+TEST(ImagesDerivative, OfTheSolutionIsTheMeanOverAComponent) {
+  Random random(base_seed());
+  // The largest that a GPU's block holds, larger ones, lines of one pixel or of many words.
+  for (const auto& [height, width] :
+       {std::pair{64, 64}, {65, 64}, {3, 1400}, {1, 4097}, {40, 33}, {1, 70}, {70, 1}}) {
+    for (const double lam : {0.1, 1.0, 100.0}) {
+      const SolvedImagesCall call(random_images(random, 2, height, width, lam),
+                                  {.iterations = 4, .derivative = Derivative2d::of_solution});
+      const std::vector<double> g = random_images(random, 2, height, width, 1).x;
+      const std::vector<double> grad_x = call.backward(g).x;
+      for (std::int64_t image = 0; image < 2; ++image) {
+        const std::vector<std::size_t> labels = components_of(call, image);
+        const std::size_t first = static_cast<std::size_t>(image) * labels.size();
+        std::vector<double> sums(labels.size());
+        std::vector<double> sizes(labels.size());
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+          sums[labels[i]] += g[first + i];
+          sizes[labels[i]] += 1;
+        }
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+          ASSERT_NEAR(grad_x[first + i], sums[labels[i]] / sizes[labels[i]], 1e-12)
+              << height << " x " << width << ", lam " << lam << ", pixel " << i;
+        }
+      }
     }
   }
 }
