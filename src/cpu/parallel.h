@@ -6,6 +6,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -98,6 +99,41 @@ class CallMemory {
   Status status_;
 };
 
+/// Chunks one behind the other, of which a task takes its own range first and then what others
+/// have left. So a thread takes much the same chunks in one pass over memory as in the next, and
+/// finds them in its own cache.
+class ChunkRanges {
+ public:
+  ChunkRanges(std::int64_t chunks, int tasks) noexcept : count_(std::min(tasks, kMost)) {
+    for (int r = 0; r < count_; ++r) {
+      ranges_[r].next = chunks * r / count_;
+      ranges_[r].end = chunks * (r + 1) / count_;
+    }
+  }
+
+  /// Calls use(chunk) as one of the tasks.
+  template <class Use>
+  void take(int task, const Use& use) noexcept {
+    for (int r = 0; r < count_; ++r) {
+      Range& range = ranges_[(task + r) % count_];
+      for (;;) {
+        const std::int64_t chunk = range.next.fetch_add(1, std::memory_order_relaxed);
+        if (chunk >= range.end) break;
+        use(chunk);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kMost = 64;
+  struct alignas(64) Range {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+  std::array<Range, kMost> ranges_;
+  int count_;
+};
+
 /// Makes a worker for each task, make(scratch), and calls worker(first, last) for
 /// every chunk. Every task has `task_bytes` of the memory at `block`.
 template <class Make>
@@ -108,18 +144,16 @@ void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_b
     const Make& make;
     std::byte* block;
     std::size_t task_bytes;
-    std::atomic<std::int64_t> next{0};
-  } shared{sharing, make, block, task_bytes};
+    ChunkRanges ranges;
+  } shared{sharing, make, block, task_bytes, ChunkRanges(sharing.chunks(), sharing.tasks)};
   const auto task = [](void* argument, int i) {
     Shared& s = *static_cast<Shared*>(argument);
     Scratch scratch(s.block + static_cast<std::size_t>(i) * s.task_bytes);
     auto worker = s.make(scratch);
-    for (;;) {
-      const std::int64_t chunk = s.next.fetch_add(1, std::memory_order_relaxed);
-      if (chunk >= s.sharing.chunks()) return;
+    s.ranges.take(i, [&](std::int64_t chunk) {
       const std::int64_t first = chunk * s.sharing.chunk;
       worker(first, std::min(first + s.sharing.chunk, s.sharing.count));
-    }
+    });
   };
   if (context.executor == nullptr) {
     task(&shared, 0);
