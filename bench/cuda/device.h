@@ -7,6 +7,8 @@
 #include <functional>
 #include <vector>
 
+#include "tautline/context.h"
+
 namespace bench {
 
 /// Throws std::runtime_error with CUDA's own words.
@@ -35,6 +37,15 @@ class DeviceArray {
   T* data_ = nullptr;
   std::size_t size_;
 };
+
+/// For calls on a stream, with memory of this size.
+[[nodiscard]] inline tautline::Context context_on(cudaStream_t stream,
+                                                  const DeviceArray<std::byte>& workspace) {
+  return {.device = tautline::Device::cuda,
+          .stream = stream,
+          .workspace = workspace.data(),
+          .workspace_size = workspace.size()};
+}
 
 /// Elements of an array on the GPU, in the host's memory. Waits for the default stream only.
 template <class T>

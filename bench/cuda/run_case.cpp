@@ -89,13 +89,6 @@ class Batch {
 
   [[nodiscard]] const T* lam() const { return lam_.size() > 0 ? lam_.data() : nullptr; }
 
-  [[nodiscard]] tautline::Context context() const {
-    return {.device = tautline::Device::cuda,
-            .stream = stream_,
-            .workspace = workspace_.data(),
-            .workspace_size = workspace_.size()};
-  }
-
   void solve() {
     tautline::Problem1d problem = {
         .x = view_of(x_.data(), case_.shape()), .lam = case_.lam, .dim = case_.dim()};
@@ -103,7 +96,8 @@ class Batch {
       problem.lam = view_of(lam_.data(), {case_.layout.rows(), case_.lams_a_row()});
     }
     tautline::check(tautline::prox_tv1d(problem, view_of(y_.data(), case_.shape()),
-                                        {partition_.data(), partition_.size()}, context()));
+                                        {partition_.data(), partition_.size()},
+                                        context_on(stream_, workspace_)));
   }
 
   void differentiate() {
@@ -114,7 +108,7 @@ class Batch {
         view_of(grad_y_->data(), case_.shape()),
         {.x = view_of(grad_x_->data(), case_.shape()),
          .lam = view_of(grad_lam_->data(), one_a_row)},
-        context()));
+        context_on(stream_, workspace_)));
   }
 
   const Case& case_;

@@ -114,20 +114,13 @@ class ImageBatch {
     return bytes;
   }
 
-  [[nodiscard]] tautline::Context context() const {
-    return {.device = tautline::Device::cuda,
-            .stream = stream_,
-            .workspace = workspace_.data(),
-            .workspace_size = workspace_.size()};
-  }
-
   void solve() {
     tautline::check(tautline::prox_tv2d(problem(), case_.solver,
                                         {.y = view_of(y_.data(), case_.shape.sizes()),
                                          .partitions = {partitions_.data(), partitions_.size()},
                                          .momentum = {momentum_.data(), momentum_.size()},
                                          .iterations = {iterations_.data(), iterations_.size()}},
-                                        context()));
+                                        context_on(stream_, workspace_)));
   }
 
   void differentiate() {
@@ -144,7 +137,7 @@ class ImageBatch {
         {.x = view_of(grad_x_.data(), case_.shape.sizes()),
          .row_lam = view_of(grad_row_lam_.data(), one_a_row),
          .column_lam = view_of(grad_column_lam_.data(), one_a_column)},
-        context()));
+        context_on(stream_, workspace_)));
   }
 
   /// 0 where none were asked for.
