@@ -244,6 +244,30 @@ struct Backward2d {
   ImageArray grad_column_lam;
 };
 
+/// Whether a call is one of iterations alone, all of them from 0 on: no tolerance, start, dual or
+/// gap, nor derivatives of the solution.
+[[nodiscard]] inline bool is_plain(const Forward2d& call) noexcept {
+  return call.solver.tol == 0 && call.solver.derivative == Derivative2d::of_iterations &&
+         !call.start.given && !call.dual.given && call.gap == nullptr;
+}
+[[nodiscard]] inline bool is_plain(const Backward2d& call) noexcept {
+  return call.solved.derivative == Derivative2d::of_iterations;
+}
+
+/// Whether lams differ within lines; of gradients likewise.
+template <class Array>
+[[nodiscard]] bool is_by_edge(const Array& row_lam, const Array& column_lam) noexcept {
+  return (row_lam.given && row_lam.width != 1) || (column_lam.given && column_lam.height != 1);
+}
+
+/// What a workspace is asked for: all calls on such images, or plain ones alone.
+struct Workspace2d {
+  Images images;
+  DType dtype = DType::float32;
+  bool by_edge = false;
+  bool plain = false;
+};
+
 struct Jvp2d {
   SolvedImages solved;
   ConstImageArray tangent_x;
@@ -267,7 +291,7 @@ struct Backend {
   Status (*certificate1d)(const Certificate1d&, const Context&) noexcept;
   Status (*lam_max)(const RowReduction&, const Context&) noexcept;
   Status (*tv)(const RowReduction&, const Context&) noexcept;
-  std::size_t (*workspace2d)(const Images&, DType, const Context&) noexcept;
+  std::size_t (*workspace2d)(const Workspace2d&, const Context&) noexcept;
   Status (*forward2d)(const Forward2d&, const Context&) noexcept;
   Status (*backward2d)(const Backward2d&, const Context&) noexcept;
   Status (*jvp2d)(const Jvp2d&, const Context&) noexcept;

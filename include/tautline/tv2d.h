@@ -90,6 +90,12 @@ struct Results2d {
 TAUTLINE_API Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
                                         std::size_t& bytes) noexcept;
 
+/// Those for prox_tv2d by this solver alone, with neither dual nor gap, and for
+/// prox_tv2d_backward of its result. On CUDA small images need none then, unless the solver has a
+/// tolerance, a start or the derivatives of the solution.
+TAUTLINE_API Status prox_tv2d_workspace(const Problem2d& problem, const Solver2d& solver,
+                                        const Context& context, std::size_t& bytes) noexcept;
+
 /// Solves all images.
 ///
 /// An image whose lams are 0 everywhere is copied bit for bit. Otherwise an image with a sample

@@ -209,16 +209,34 @@ std::int64_t saved_words2d(const ConstView& x, int iterations, int height_dim,
   return std::max<std::int64_t>(arguments.saved(words, iterations), 0);
 }
 
-Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
-                           std::size_t& bytes) noexcept {
+namespace {
+
+Status find_workspace(const Problem2d& problem, bool plain, const Context& context,
+                      std::size_t& bytes) noexcept {
   ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
-  static_cast<void>(arguments.row_lam(problem.row_lam));
-  static_cast<void>(arguments.column_lam(problem.column_lam));
+  const detail::ImageLam row_lam = arguments.row_lam(problem.row_lam);
+  const detail::ImageLam column_lam = arguments.column_lam(problem.column_lam);
   if (!arguments.checks().ok()) return arguments.checks().status();
   const Backend* backend = detail::find_backend(context.device);
   if (backend == nullptr) return detail::unsupported_device();
-  bytes = backend->workspace2d(arguments.images(), problem.x.dtype, context);
+  const bool by_edge = detail::is_by_edge(row_lam.array, column_lam.array);
+  bytes = backend->workspace2d({arguments.images(), problem.x.dtype, by_edge, plain}, context);
   return {};
+}
+
+}  // namespace
+
+Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
+                           std::size_t& bytes) noexcept {
+  return find_workspace(problem, false, context, bytes);
+}
+
+Status prox_tv2d_workspace(const Problem2d& problem, const Solver2d& solver, const Context& context,
+                           std::size_t& bytes) noexcept {
+  detail::Forward2d call;
+  call.solver = solver;
+  call.start.given = solver.start.given();
+  return find_workspace(problem, detail::is_plain(call), context, bytes);
 }
 
 Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results2d& results,

@@ -14,7 +14,8 @@ std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context)
                    forward1d_workspace(rows, context), backward1d_workspace(rows, context)});
 }
 
-std::size_t workspace2d(const Images& images, DType /*dtype*/, const Context& context) noexcept {
+std::size_t workspace2d(const Workspace2d& request, const Context& context) noexcept {
+  const Images& images = request.images;
   return std::max({forward2d_workspace(images, context),
                    iterations_backward2d_workspace(images, context),
                    iterations_jvp2d_workspace(images, context),

@@ -16,7 +16,7 @@ Status certificate1d(const Certificate1d& call, const Context& context) noexcept
 Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
 /// Of any 2D call.
-std::size_t workspace2d(const Images& images, DType dtype, const Context& context) noexcept;
+std::size_t workspace2d(const Workspace2d& request, const Context& context) noexcept;
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept;
 Status forward2d(const Forward2d& call, const Context& context) noexcept;
 std::size_t gap2d_workspace(const Images& images, const Context& context) noexcept;

@@ -68,10 +68,9 @@ bool is_empty(const Images& images) noexcept {
   return images.count == 0 || images.height == 0 || images.width == 0;
 }
 
-/// Images that a block holds need none, but for calls that a block does not do: to a tolerance,
-/// with a gap or a start, the derivatives of the solution, jvp.
-std::size_t workspace2d(const Images& images, DType dtype, const Context& /*context*/) noexcept {
-  if (is_empty(images)) return 0;
+std::size_t workspace2d(const Workspace2d& request, const Context& /*context*/) noexcept {
+  const auto& [images, dtype, by_edge, plain] = request;
+  if (is_empty(images) || (plain && are_for_blocks(images, dtype, by_edge))) return 0;
   return std::max({image_passes_workspace(images, dtype), image_components_workspace(images),
                    image_candidates_workspace(images)});
 }

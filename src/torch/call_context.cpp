@@ -80,4 +80,9 @@ CallContext::CallContext(const Tensor& x, const Problem2d& problem) {
   enter(x, [&](std::size_t& bytes) { return prox_tv2d_workspace(problem, context_, bytes); });
 }
 
+CallContext::CallContext(const Tensor& x, const Problem2d& problem, const Solver2d& solver) {
+  enter(x,
+        [&](std::size_t& bytes) { return prox_tv2d_workspace(problem, solver, context_, bytes); });
+}
+
 }  // namespace tautline::torch_ops

@@ -30,6 +30,8 @@ class CallContext {
   /// For a call on images that are on x's device; for derivatives, with views of what has the
   /// shapes of x and the lams.
   CallContext(const Tensor& x, const Problem2d& problem);
+  /// As above, for prox_tv2d by this solver with neither dual nor gap, and for its backward.
+  CallContext(const Tensor& x, const Problem2d& problem, const Solver2d& solver);
 
   [[nodiscard]] const Context& get() const noexcept { return context_; }
 

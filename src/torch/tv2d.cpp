@@ -66,7 +66,7 @@ Solution2d solve(const Tensor& x, const Lam& row_lam, const Lam& column_lam,
                              .height_dim = dims.height,
                              .width_dim = dims.width,
                              .mode = mode_of(sharpen)};
-  const CallContext context(x, problem);
+  const CallContext context = report ? CallContext(x, problem) : CallContext(x, problem, solver);
   const bool of_solution = solver.derivative == Derivative2d::of_solution;
   const bool keep_momentum = keep_partitions && !of_solution;
   Tensor y = make_like(x, x.scalar_type());
@@ -175,11 +175,13 @@ std::tuple<Tensor, Tensor, Tensor> backward2d(
                                  .column_lam = grad_column_lam.view("grad_column_lam")};
   const Solved2d solved =
       solved_of(partitions, momentum, done, dims, sharpen, iterations, of_solution);
-  const CallContext context(grad_y, {.x = view_of("grad_y", grad_y),
-                                     .row_lam = lam_like(gradients.row_lam),
-                                     .column_lam = lam_like(gradients.column_lam),
-                                     .height_dim = dims.height,
-                                     .width_dim = dims.width});
+  const CallContext context(grad_y,
+                            {.x = view_of("grad_y", grad_y),
+                             .row_lam = lam_like(gradients.row_lam),
+                             .column_lam = lam_like(gradients.column_lam),
+                             .height_dim = dims.height,
+                             .width_dim = dims.width},
+                            {.derivative = derivative_of(of_solution)});
   raise_unless_ok(prox_tv2d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
   return {std::move(grad_x), grad_row_lam.share(row_lam_shared_dims, row_lam_dtype),
           grad_column_lam.share(column_lam_shared_dims, column_lam_dtype)};

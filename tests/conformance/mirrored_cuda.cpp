@@ -246,17 +246,20 @@ void for_each_list(Call& call, Use use) {
   use(solved.done, solved.images.count);
 }
 
-DType dtype_of(const Forward2d& call) {
-  return call.x.dtype;
+/// What a caller who knows the call asks for.
+Workspace2d request_of(const Forward2d& call) {
+  return {call.images, call.x.dtype, is_by_edge(call.row_lam.array, call.column_lam.array),
+          is_plain(call)};
 }
-DType dtype_of(const Gap2d& call) {
-  return call.x.dtype;
+Workspace2d request_of(const Backward2d& call) {
+  return {call.solved.images, call.grad_y.dtype,
+          is_by_edge(call.grad_row_lam, call.grad_column_lam), is_plain(call)};
 }
-DType dtype_of(const Backward2d& call) {
-  return call.grad_y.dtype;
+Workspace2d request_of(const Gap2d& call) {
+  return {.images = call.images, .dtype = call.x.dtype};
 }
-DType dtype_of(const Jvp2d& call) {
-  return call.tangent_y.dtype;
+Workspace2d request_of(const Jvp2d& call) {
+  return {.images = call.solved.images, .dtype = call.tangent_y.dtype};
 }
 
 /// What a call has beside arrays.
@@ -361,24 +364,13 @@ Status mirrored(const Call& call, const Context& context) noexcept {
   return status;
 }
 
-const Images& images_of(const Forward2d& call) {
-  return call.images;
-}
-const Images& images_of(const Gap2d& call) {
-  return call.images;
-}
-template <class Call>
-const Images& images_of(const Call& call) {
-  return call.solved.images;
-}
-
 template <auto kFunction, class Call>
 Status mirrored_images(const Call& call, const Context& context) noexcept {
   const std::lock_guard lock(call_memory().one_at_a_time);
-  const Images& images = images_of(call);
+  const Workspace2d request = request_of(call);
   Call on_device = call;
   Mirror mirror;
-  for_each_array(on_device, [&](auto& array) { mirror.add(array, images); });
+  for_each_array(on_device, [&](auto& array) { mirror.add(array, request.images); });
   for_each_list(on_device, [&](auto* list, std::int64_t size) {
     mirror.add(list, sizeof(*list) * static_cast<std::size_t>(size),
                !std::is_const_v<std::remove_pointer_t<decltype(list)>>);
@@ -387,7 +379,7 @@ Status mirrored_images(const Call& call, const Context& context) noexcept {
   for_each_array(on_device, [&](auto& array) { array.data = mirror.on_device(array.data); });
   for_each_list(on_device,
                 [&](auto*& list, std::int64_t /*size*/) { list = mirror.on_device(list); });
-  const std::size_t bytes = kCudaBackend.workspace2d(images, dtype_of(call), context);
+  const std::size_t bytes = kCudaBackend.workspace2d(request, context);
   const Status status = run<kFunction>(on_device, bytes, context);
   if (status.code != StatusCode::device_error) mirror.download();
   return status;
@@ -397,8 +389,8 @@ std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context)
   return kCudaBackend.workspace1d(rows, weighted, context);
 }
 
-std::size_t workspace2d(const Images& images, DType dtype, const Context& context) noexcept {
-  return kCudaBackend.workspace2d(images, dtype, context);
+std::size_t workspace2d(const Workspace2d& request, const Context& context) noexcept {
+  return kCudaBackend.workspace2d(request, context);
 }
 
 constexpr Backend kMirroredCuda = {

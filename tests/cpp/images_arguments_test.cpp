@@ -315,6 +315,7 @@ TEST(ImagesArguments, CountsAndSizes) {
   std::size_t bytes = 0;
   const Problem2d problem = {.x = x, .height_dim = 1, .width_dim = 1};
   EXPECT_STREQ(prox_tv2d_workspace(problem, {}, bytes).argument, "width_dim");
+  EXPECT_STREQ(prox_tv2d_workspace(problem, Solver2d{}, {}, bytes).argument, "width_dim");
 }
 
 }  // namespace

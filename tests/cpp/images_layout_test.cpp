@@ -523,6 +523,11 @@ TEST(ImagesExecutor, TheCallersWorkspaceIsEnough) {
       Context context = {.executor = threads == 0 ? nullptr : &executor};
       std::size_t bytes = 0;
       ASSERT_TRUE(prox_tv2d_workspace(batch.problem(), context, bytes).ok());
+      for (const Solver2d& solver : kSolvers) {
+        std::size_t of_solver = 0;
+        ASSERT_TRUE(prox_tv2d_workspace(batch.problem(), solver, context, of_solver).ok());
+        EXPECT_LE(of_solver, bytes);
+      }
       std::vector<std::byte> memory(bytes + 2 * kGuard + 64, kUntouched);
       const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) + kGuard;
       const std::size_t before = kGuard + (64 - address % 64) % 64;

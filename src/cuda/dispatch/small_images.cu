@@ -13,11 +13,6 @@ namespace {
 
 constexpr int kLargestSide = 64;
 
-bool fits_a_block(const Images& images) noexcept {
-  return std::max(images.height, images.width) <= kLargestSide &&
-         images.count <= std::numeric_limits<std::int32_t>::max();
-}
-
 /// Whether x can be read by whole groups of 16-byte parts.
 bool may_stay_in_memory(const SmallImages& call) noexcept {
   const PlacedPixels<const void>& x = call.x;
@@ -82,22 +77,24 @@ LineGradients lay_out(const ImageArray& array, const Images& images, Lines2d lin
 
 }  // namespace
 
+bool are_for_blocks(const Images& images, DType dtype, bool by_edge) noexcept {
+  return std::max(images.height, images.width) <= kLargestSide &&
+         images.count <= std::numeric_limits<std::int32_t>::max() && dtype != DType::float64 &&
+         !by_edge;
+}
+
 bool are_for_blocks(const Forward2d& call) noexcept {
-  const bool by_edge = call.row_lam.array.width > 1 || call.column_lam.array.height > 1;
-  return fits_a_block(call.images) && call.x.dtype != DType::float64 && !by_edge;
+  return are_for_blocks(call.images, call.x.dtype,
+                        is_by_edge(call.row_lam.array, call.column_lam.array));
 }
 
 bool is_for_a_block(const Forward2d& call) noexcept {
-  return are_for_blocks(call) && call.solver.tol == 0 &&
-         call.solver.derivative == Derivative2d::of_iterations && !call.start.given &&
-         !call.dual.given && call.gap == nullptr;
+  return is_plain(call) && are_for_blocks(call);
 }
 
 bool is_for_a_block(const Backward2d& call) noexcept {
-  const bool by_line = (!call.grad_row_lam.given || call.grad_row_lam.width == 1) &&
-                       (!call.grad_column_lam.given || call.grad_column_lam.height == 1);
-  return fits_a_block(call.solved.images) && call.grad_y.dtype != DType::float64 && by_line &&
-         call.solved.derivative == Derivative2d::of_iterations;
+  return is_plain(call) && are_for_blocks(call.solved.images, call.grad_y.dtype,
+                                          is_by_edge(call.grad_row_lam, call.grad_column_lam));
 }
 
 namespace {
