@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "cuda/agent/careful_scratch.cuh"
 #include "cuda/tuning/tuning_forward.h"
@@ -179,12 +180,8 @@ class AgentForward {
     std::int64_t edge_offset = 0;
     if (has_row) {
       offset_ = call_.x.offset(row_) + chunk_first_ * call_.x.stride;
-      double lam = call_.lam_number;
-      if (call_.lam_data != nullptr) {
-        const std::int64_t at = call_.lam.offset(row_);
-        edge_offset = at + chunk_first_ * call_.lam.stride;
-        if (!kEdges) lam = load_as<double>(call_.lam_data, call_.lam_dtype, at);
-      }
+      const double lam = lam_of(row_);
+      if (kEdges) edge_offset = call_.lam.offset(row_) + chunk_first_ * call_.lam.stride;
       row_lam_ = T(lam);
       copies_ = !kEdges && lam == 0;  // not where lam is 0 only in T
     }
@@ -227,15 +224,16 @@ class AgentForward {
     } else if constexpr (!kSplit) {
       stage_own(edge_offset);
     } else {
+      if (has_row) origin_ = copies_ ? T(0) : widen<T>(*call_.x.row(row_));
       __syncthreads();
-      stage_across(first);
+      stage_across(carried_chunk(first));
       __syncthreads();
-      origin_ = x_[first_lane_];
-      __syncwarp();
-      if (copies_) origin_ = 0;
-#pragma unroll 8
-      for (int k = 0; k < chunk_size_; ++k) x_[k * kLanes + lane_] -= origin_;
     }
+  }
+  /// Of all of a row's edges; 0 where each has its own.
+  [[nodiscard]] __device__ double lam_of(std::int64_t row) const noexcept {
+    if (call_.lam_data == nullptr) return call_.lam_number;
+    return kEdges ? 0 : load_as<double>(call_.lam_data, call_.lam_dtype, call_.lam.offset(row));
   }
   /// Across memory neighbouring lanes have neighbouring rows: where each has a whole one, it
   /// brings its own.
@@ -355,40 +353,59 @@ class AgentForward {
     }
   }
 
-  /// Neighbouring threads take neighbouring rows, so that columns of an image are
-  /// read in whole sectors.
-  template <class Use>
-  __device__ void for_each_across(std::int64_t first, const Use& use) const noexcept {
+  /// A chunk that a thread brings and takes away for another. Neighbouring threads have
+  /// neighbouring rows, so that columns of an image are read in whole sectors, and in shared
+  /// memory other banks.
+  struct CarriedChunk {
+    std::int64_t row;
+    std::int32_t first;
+    std::int32_t size;  // 0: there is none
+    T* samples;         // of its lane
+  };
+  [[nodiscard]] __device__ CarriedChunk carried_chunk(std::int64_t first) const noexcept {
     const int rows = shape_.rows_per_block();
     const int own = static_cast<int>(threadIdx.x) % rows;
-    const int start = static_cast<int>(threadIdx.x) / rows;
-    const int step = static_cast<int>(blockDim.x) / rows;
-    const std::int64_t row = first + own;
-    if (start >= step || row >= call_.count) return;
-    const int lane = own % shape_.rows_per_warp * shape_.lanes_per_row;
-    use(row, own / shape_.rows_per_warp, lane, start, step);
+    const int chunk = static_cast<int>(threadIdx.x) / rows;
+    const int lane = own % shape_.rows_per_warp * shape_.lanes_per_row + chunk;
+    const std::int32_t begin = chunk * shape_.chunk;
+    const bool is_any = chunk < shape_.lanes_per_row && first + own < call_.count;
+    return {first + own, begin, is_any ? min(shape_.chunk, shape_.n - begin) : 0,
+            samples_of(own / shape_.rows_per_warp) + lane};
   }
 
-  __device__ void stage_across(std::int64_t first) const noexcept {
-    for_each_across(first, [&](std::int64_t row, int warp, int lane, int start, int step) {
-      T* to = samples_of(warp);
-      const Storage* from = call_.x.row(row);
-      const std::int64_t edges = kEdges ? call_.lam.offset(row) : 0;
-#pragma unroll 8
-      for (int k = start; k < shape_.n; k += step) {
-        const int at = (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) + lane;
-        if constexpr (std::is_same_v<Storage, T>) {
-          copy_async<sizeof(T)>(to + at, from + k * call_.x.stride);
-        } else {
-          to[at] = widen<T>(from[k * call_.x.stride]);
-        }
-        if (kEdges && k + 1 < shape_.n) {
-          to[shape_.depth() * kLanes + at] =
-              load_as<T>(call_.lam_data, call_.lam_dtype, edges + k * call_.lam.stride);
-        }
+  /// Calls use(k, all) with the first of each `kAtOnce` samples of a chunk, and whether it has
+  /// all of them, as a constant.
+  template <int kAtOnce, class Use>
+  static __device__ void for_each_few(std::int32_t size, const Use& use) noexcept {
+    std::int32_t k = 0;
+    for (; k + kAtOnce <= size; k += kAtOnce) use(k, std::true_type{});
+    if (k < size) use(k, std::false_type{});
+  }
+
+  __device__ void stage_across(const CarriedChunk& chunk) const noexcept {
+    if (chunk.size == 0) return;
+    constexpr int kAtOnce = 16;
+    const Storage* row = call_.x.row(chunk.row);
+    const T origin = !kEdges && lam_of(chunk.row) == 0 ? T(0) : widen<T>(*row);
+    const Storage* from = row + chunk.first * call_.x.stride;
+    for_each_few<kAtOnce>(chunk.size, [&](std::int32_t first, auto all) {
+      T samples[kAtOnce] = {};
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (all || first + k < chunk.size) samples[k] = widen<T>(*from);
+        from += call_.x.stride;
       }
+      T* to = chunk.samples + first * kLanes;
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) to[k * kLanes] = samples[k] - origin;
     });
-    wait_for_copies();
+    if constexpr (kEdges) {
+      T* lams = chunk.samples + shape_.depth() * kLanes;
+      const std::int64_t at = call_.lam.offset(chunk.row) + chunk.first * call_.lam.stride;
+      for (int k = 0; k < min(chunk.size, shape_.n - 1 - chunk.first); ++k) {
+        lams[k * kLanes] = load_as<T>(call_.lam_data, call_.lam_dtype, at + k * call_.lam.stride);
+      }
+    }
   }
 
   // --- What a row is like ---
@@ -684,7 +701,7 @@ class AgentForward {
     } else {
       fill(current);
       __syncthreads();
-      store_across(first);
+      store_across(carried_chunk(first));
       __syncthreads();
     }
   }
@@ -735,13 +752,8 @@ class AgentForward {
         samples[k * kLanes] = current;
       }
     }
-    x_[shape_.chunk * kLanes + lane_] = writes() ? T(1) : T(0);
+    x_[shape_.chunk * kLanes + lane_] = writes() ? T(1) : T(0);  // for who takes them away
   }
-  /// Whether the row of another thread's lane is written: told behind its samples.
-  [[nodiscard]] __device__ bool is_written(int warp, int lane) const noexcept {
-    return samples_of(warp)[shape_.chunk * kLanes + lane] != 0;
-  }
-
   __device__ void store_along(T current) noexcept {
     const std::int64_t y_offset = writes() ? call_.y.offset(row_) + chunk_first_ : kNothing;
     for (int t = 0; t < shape_.chunk; t += kTile) {
@@ -841,56 +853,75 @@ class AgentForward {
     }
   }
 
-  __device__ void store_across(std::int64_t first) const noexcept {
-    for_each_across(first, [&](std::int64_t row, int warp, int lane, int start, int step) {
-      const T* from = samples_of(warp);
-      const std::int64_t x_offset = call_.x.offset(row);
-      const std::int64_t y_offset = call_.y.offset(row);
-      if (!is_written(warp, lane)) return;
-      if constexpr (kWritesNextInput) {
-        store_next_inputs_across(from + lane, x_offset, start, step);
+  __device__ void store_across(const CarriedChunk& chunk) const noexcept {
+    if (chunk.size == 0 || chunk.samples[shape_.chunk * kLanes] == 0) return;  // see fill()
+    const std::int64_t at = call_.x.offset(chunk.row) + chunk.first * call_.x.stride;
+    if constexpr (kWritesNextInput) {
+      if (call_.pass.of_columns) {
+        store_next_inputs<true>(chunk, at);
       } else {
-#pragma unroll 8
-        for (int k = start; k < shape_.n; k += step) {
-          const int at = (k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk) + lane;
-          call_.y.data[y_offset + k * call_.y.stride] =
-              call_.finished(from[at], call_.x.data + x_offset + k * call_.x.stride);
+        store_next_inputs<false>(chunk, at);
+      }
+    } else if (call_.sharp) {
+      store_results<true>(chunk, call_.x.data + at);
+    } else {
+      store_results<false>(chunk, nullptr);
+    }
+  }
+  template <bool kReads>
+  __device__ void store_results(const CarriedChunk& chunk, const Storage* samples) const noexcept {
+    Storage* to = call_.y.row(chunk.row) + chunk.first * call_.y.stride;
+#pragma unroll 16
+    for (int k = 0; k < chunk.size; ++k) {
+      const T value = chunk.samples[k * kLanes];
+      *to = narrow<Storage>(kReads ? call_.changed(value, samples) : value);
+      to += call_.y.stride;
+      if (kReads) samples += call_.x.stride;
+    }
+  }
+  /// Several loads before the first store. y is placed as x is. Loops with a pointer for each array
+  /// and no choice in them take half of the instructions.
+  template <bool kOfColumns>
+  __device__ void store_next_inputs(const CarriedChunk& chunk, std::int64_t at) const noexcept {
+    constexpr int kAtOnce = 8;
+    const ImagePass<Storage>& pass = call_.pass;
+    const std::int64_t stride = call_.x.stride;
+    const Storage* samples = call_.x.data + at;
+    const Storage* whole = pass.whole + at;
+    Storage* q = pass.q + at;
+    Storage* to = call_.y.data + at;
+    for_each_few<kAtOnce>(chunk.size, [&](std::int32_t first, auto all) {
+      T given[kAtOnce] = {};  // samples, or Qb
+      T of_whole[kAtOnce] = {};
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (all || first + k < chunk.size) {
+          given[k] = __ldg(kOfColumns ? samples : q);
+          if (kOfColumns) of_whole[k] = __ldg(whole);
         }
+        if (kOfColumns) {
+          samples += stride;
+          whole += stride;
+        } else {
+          q += stride;
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (all || first + k < chunk.size) {
+          const T value = chunk.samples[(first + k) * kLanes];
+          if (kOfColumns) {
+            const T changed = to_q(given[k], value);
+            *q = changed;
+            *to = of_whole[k] - changed;
+          } else {
+            *to = to_columns(value, given[k]);
+          }
+        }
+        if (kOfColumns) q += stride;
+        to += stride;
       }
     });
-  }
-
-  /// Several loads before the first store. y is placed as x is.
-  __device__ void store_next_inputs_across(const T* from, std::int64_t offset, int start,
-                                           int step) const noexcept {
-    constexpr int kAtOnce = 8;
-    for (int first = start; first < shape_.n; first += kAtOnce * step) {
-      const ImagePass<Storage>& pass = call_.pass;
-      T whole[kAtOnce] = {};
-      T given[kAtOnce] = {};  // samples, or Qb
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j) {
-        const int k = first + j * step;
-        const std::int64_t at = offset + k * call_.x.stride;
-        if (k >= shape_.n) continue;
-        if (pass.of_columns) whole[j] = __ldg(pass.whole + at);
-        given[j] = __ldg(pass.of_columns ? call_.x.data + at : pass.q + at);
-      }
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j) {
-        const int k = first + j * step;
-        const std::int64_t at = offset + k * call_.x.stride;
-        if (k >= shape_.n) continue;
-        const T value = from[(k & (shape_.chunk - 1)) * kLanes + (k >> shape_.log_chunk)];
-        if (pass.of_columns) {
-          const T q = to_q(given[j], value);
-          pass.q[at] = q;
-          call_.y.data[at] = whole[j] - q;
-        } else {
-          call_.y.data[at] = to_columns(value, given[j]);
-        }
-      }
-    }
   }
 
   const Call& call_;

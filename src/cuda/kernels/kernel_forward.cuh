@@ -208,8 +208,7 @@ class LateRows {
 
 /// `Call` is a ForwardRows.
 template <class Call, bool kEdges, bool kSplit, bool kAlongMemory>
-__global__ void __launch_bounds__(kLanes* most_forward_warps(kSplit, kAlongMemory),
-                                  wanted_forward_blocks(kSplit, kAlongMemory))
+__global__ void __launch_bounds__(kLanes* wanted_forward_warps(kSplit), 1)
     kernel_forward(const __grid_constant__ Call rows,
                    const __grid_constant__ ForwardScratch scratch) {
   extern __shared__ __align__(128) char shared[];
@@ -234,8 +233,7 @@ __global__ void __launch_bounds__(kLanes* most_forward_warps(kSplit, kAlongMemor
     others.finish(agent.samples_offset());
   } else {
     const std::size_t lists =
-        rows.shape.warps *
-        rows.shape.warp_bytes(sizeof(ArithmeticOf<typename Call::Storage>), kEdges);
+        rows.shape.lists_offset(sizeof(ArithmeticOf<typename Call::Storage>), kEdges);
     CarefulRows<Call> others(
         rows, scratch,
         reinterpret_cast<std::int64_t*>(shared + lists) + threadIdx.x / kLanes * kListRoom);

@@ -27,6 +27,7 @@ struct ForwardShape {
   int lanes_per_row = 1;  // 1: rows are not split
   int rows_per_warp = kLanes;
   int warps = 1;  // a block
+  int skew = 0;   // items between the samples of two warps, so that they are in other banks
 
   [[nodiscard]] constexpr int rows_per_block() const noexcept { return rows_per_warp * warps; }
   /// Samples a lane has room for: its chunk and the group that follows it.
@@ -34,17 +35,23 @@ struct ForwardShape {
   [[nodiscard]] constexpr int words() const noexcept { return (chunk + 15) / 16; }
   [[nodiscard]] constexpr std::size_t warp_bytes(std::size_t item, bool edges) const noexcept {
     return kLanes * (static_cast<std::size_t>(depth()) * item * (edges ? 2 : 1) +
-                     static_cast<std::size_t>(words()) * sizeof(std::uint32_t));
+                     static_cast<std::size_t>(words()) * sizeof(std::uint32_t)) +
+           static_cast<std::size_t>(skew) * item;
   }
   /// Whether rows may be streamed that are split, or not.
   [[nodiscard]] static constexpr bool may_stream(bool split, bool edges) noexcept {
     return split && !edges;
   }
-  /// Where none is streamed, each warp has a list of rows in shared memory.
+  /// Where none is streamed, each warp has a list of rows in shared memory, behind all samples.
+  [[nodiscard]] constexpr std::size_t lists_offset(std::size_t item, bool edges) const noexcept {
+    constexpr std::size_t kAlignment = sizeof(std::int64_t);
+    const std::size_t samples = static_cast<std::size_t>(warps) * warp_bytes(item, edges);
+    return (samples + kAlignment - 1) / kAlignment * kAlignment;
+  }
   [[nodiscard]] constexpr std::size_t block_bytes(std::size_t item, bool edges) const noexcept {
     const bool has_list = !may_stream(lanes_per_row > 1, edges);
-    return static_cast<std::size_t>(warps) *
-           (warp_bytes(item, edges) + (has_list ? kListRoom * sizeof(std::int64_t) : 0));
+    return lists_offset(item, edges) +
+           (has_list ? static_cast<std::size_t>(warps * kListRoom) * sizeof(std::int64_t) : 0);
   }
 };
 
@@ -53,11 +60,14 @@ struct ForwardShape {
   if (!split) return 2;
   return along_memory ? 1 : 8;
 }
-/// So many blocks shall fit a multiprocessor by their registers, as they do by their memory.
-[[nodiscard]] constexpr int wanted_forward_blocks(bool split, bool along_memory) noexcept {
-  if (!split) return 10;
-  return along_memory ? 11 : 2;
+/// So many warps shall fit a multiprocessor by their registers, as they do by their memory.
+[[nodiscard]] constexpr int wanted_forward_warps(bool split) noexcept {
+  return split ? 12 : 20;
 }
+/// Across memory a block of split rows has so many warps, or more where it takes more to have the
+/// neighbouring rows of a sector of 32 bytes.
+inline constexpr int kWarpsAcross = 4;
+inline constexpr int kRowsAcross = 8;
 /// Rows that need care have so much scratch, or a slot a warp where that is more.
 inline constexpr std::size_t kMostCarefulScratch = std::size_t{64} << 20;
 /// A row is one lane's where its samples, and its lams, have no more bytes than this.
@@ -97,8 +107,10 @@ inline constexpr std::size_t kBlockReserve = std::size_t{1} << 10;
     shape.chunk = 1 << shape.log_chunk;
     shape.lanes_per_row = (n + shape.chunk - 1) / shape.chunk;
     shape.rows_per_warp = kLanes / shape.lanes_per_row;
-    // Across memory, blocks have eight neighbouring rows: a sector of 32 bytes.
-    wanted = std::clamp(8 / shape.rows_per_warp, 1, most_forward_warps(true, rows_along_memory));
+    wanted = std::min(std::max(kWarpsAcross, kRowsAcross / shape.rows_per_warp),
+                      most_forward_warps(true, rows_along_memory));
+    // A warp brings the same few chunks of each of these rows.
+    if (wanted > 1) shape.skew = std::max(kLanes / (shape.rows_per_warp * wanted), 1);
   }
   shape.warps = 1;
   const std::size_t warp_bytes = shape.block_bytes(item, edges);
