@@ -214,9 +214,9 @@ class AgentForward {
       wait_for_copies();
       __syncwarp();
       // The row's first sample is the first of its first lane's first vector.
-      origin_ = reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item[0];
+      origin_ = origin_of(reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item[0],
+                          row_lam_);
       __syncwarp();
-      if (copies_) origin_ = 0;
       for (int t = 0; t < shape_.chunk; t += kTile) {
         transpose(x_ + t * kLanes, origin_);
         if constexpr (kEdges) transpose(lam_ + t * kLanes, T(0));
@@ -224,16 +224,20 @@ class AgentForward {
     } else if constexpr (!kSplit) {
       stage_own(edge_offset);
     } else {
-      if (has_row) origin_ = copies_ ? T(0) : widen<T>(*call_.x.row(row_));
+      if (has_row) origin_ = origin_of(widen<T>(*call_.x.row(row_)), row_lam_);
       __syncthreads();
       stage_across(carried_chunk(first));
       __syncthreads();
     }
   }
-  /// Of all of a row's edges; 0 where each has its own.
+  /// Of a row's first edge, and where they do not differ of all.
   [[nodiscard]] __device__ double lam_of(std::int64_t row) const noexcept {
     if (call_.lam_data == nullptr) return call_.lam_number;
-    return kEdges ? 0 : load_as<double>(call_.lam_data, call_.lam_dtype, call_.lam.offset(row));
+    return load_as<double>(call_.lam_data, call_.lam_dtype, call_.lam.offset(row));
+  }
+  /// A row that is copied keeps its bits.
+  [[nodiscard]] static __device__ T origin_of(T first, T lam) noexcept {
+    return !kEdges && lam == 0 ? T(0) : origin_of_row(first, lam);
   }
   /// Across memory neighbouring lanes have neighbouring rows: where each has a whole one, it
   /// brings its own.
@@ -247,7 +251,7 @@ class AgentForward {
         if (kAll || first + k < shape_.n) samples[k] = widen<T>(*from);
         from += call_.x.stride;
       }
-      if (first == 0) origin_ = copies_ ? T(0) : samples[0];
+      if (first == 0) origin_ = origin_of(samples[0], row_lam_);
       T* to = x_ + first * kLanes + lane_;
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) to[k * kLanes] = samples[k] - origin_;
@@ -386,7 +390,7 @@ class AgentForward {
     if (chunk.size == 0) return;
     constexpr int kAtOnce = 16;
     const Storage* row = call_.x.row(chunk.row);
-    const T origin = !kEdges && lam_of(chunk.row) == 0 ? T(0) : widen<T>(*row);
+    const T origin = origin_of(widen<T>(*row), T(lam_of(chunk.row)));
     const Storage* from = row + chunk.first * call_.x.stride;
     for_each_few<kAtOnce>(chunk.size, [&](std::int32_t first, auto all) {
       T samples[kAtOnce] = {};
