@@ -11,6 +11,7 @@
 
 #include "cuda/agent/careful_scratch.cuh"
 #include "cuda/warp/forward_rows.cuh"
+#include "cuda/warp/search.cuh"
 #include "step/segment.h"
 #include "step/slope_search.h"
 #include "step/threshold_split.h"
