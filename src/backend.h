@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "tautline/context.h"
+#include "tautline/newton1d.h"
 #include "tautline/status.h"
 #include "tautline/tv1d.h"
 #include "tautline/tv2d.h"
@@ -74,6 +75,17 @@ struct Forward1d {
   Mode mode = Mode::smooth;
   RowArray y;
   std::uint32_t* partition = nullptr;  // null: not wanted
+};
+
+/// Without weights. `newton.start` has been laid out.
+struct NewtonForward1d {
+  Forward1d problem;
+  Newton1d newton;
+  ConstRowArray start;
+  RowArray dual;
+  double* gap = nullptr;  // null: not wanted; so the others
+  std::int32_t* iterations = nullptr;
+  std::uint8_t* converged = nullptr;
 };
 
 /// What backward and jvp know of the solution; x and y only with weights.
@@ -291,6 +303,8 @@ struct Backend {
   Status (*certificate1d)(const Certificate1d&, const Context&) noexcept;
   Status (*lam_max)(const RowReduction&, const Context&) noexcept;
   Status (*tv)(const RowReduction&, const Context&) noexcept;
+  std::size_t (*newton_workspace1d)(const Rows&, const Context&) noexcept;
+  Status (*newton1d)(const NewtonForward1d&, const Context&) noexcept;
   std::size_t (*workspace2d)(const Workspace2d&, const Context&) noexcept;
   Status (*forward2d)(const Forward2d&, const Context&) noexcept;
   Status (*backward2d)(const Backward2d&, const Context&) noexcept;

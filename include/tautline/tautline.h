@@ -4,6 +4,7 @@
 
 #include "tautline/certificate.h"
 #include "tautline/context.h"
+#include "tautline/newton1d.h"
 #include "tautline/partition.h"
 #include "tautline/status.h"
 #include "tautline/tv1d.h"

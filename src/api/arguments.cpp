@@ -201,6 +201,11 @@ ConstRowArray Arguments::lay_out(const char* name, const ConstView& view, Along 
       case Along::row:
         if (size != 1) fail(name, "must have size 1 along dim", static_cast<double>(size), d);
         break;
+      case Along::edges:
+        if (size != edges) {
+          fail(name, "must have size n - 1 (one an edge) along dim", static_cast<double>(size), d);
+        }
+        break;
       case Along::row_or_edges:
         if (size != 1 && size != edges) {
           fail(name, "must have size 1 (one a row) or n - 1 (one an edge) along dim",

@@ -48,8 +48,8 @@ class Arguments {
   [[nodiscard]] const Status& status() const noexcept { return status_; }
   [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
 
-  /// What an array has along a row: n elements, one, or one or n - 1.
-  enum class Along : std::uint8_t { elements, row, row_or_edges };
+  /// What an array has along a row: n elements, one, n - 1, or one or n - 1.
+  enum class Along : std::uint8_t { elements, row, edges, row_or_edges };
 
   /// An input of the batch's own shape, but for its size along a row.
   ConstRowArray shaped(const char* name, const ConstView& view, Along along) noexcept;

@@ -1,0 +1,110 @@
+// The public calls of the Newton solver: check, find the backend, forward.
+#include "tautline/newton1d.h"
+
+#include <cmath>
+
+#include "api/arguments.h"
+
+namespace tautline {
+namespace {
+
+using detail::Arguments;
+using detail::Backend;
+using detail::Footprint;
+using Along = Arguments::Along;
+
+template <class T>
+Footprint footprint(std::span<T> list) {
+  return {list.data(), static_cast<std::int64_t>(list.size_bytes())};
+}
+
+/// One element a row, where it is wanted.
+template <class T>
+T* of_rows(Arguments& arguments, const char* name, std::span<T> list) {
+  if (list.empty()) return nullptr;
+  arguments.require(static_cast<std::int64_t>(list.size()) == arguments.rows().count, name,
+                    "must have one element a row", static_cast<double>(list.size()));
+  return list.data();
+}
+
+/// That no two of what is written, nor any of it and what is read, share memory.
+void require_apart(Arguments& arguments, const Problem1d& problem, const Newton1d& newton,
+                   const NewtonResults1d& results) {
+  const Footprint partition = footprint(results.partition);
+  const Footprint gap = footprint(results.gap);
+  const Footprint iterations = footprint(results.iterations);
+  const Footprint converged = footprint(results.converged);
+  const ConstView& lam = problem.lam.array;
+  arguments.require_apart(
+      "y", results.y, problem.x,
+      {lam, newton.start, results.dual, partition, gap, iterations, converged});
+  arguments.require_apart("dual", results.dual, newton.start,
+                          {problem.x, lam, partition, gap, iterations, converged});
+  const struct {
+    const char* name;
+    Footprint own;
+  } lists[] = {{"partition", partition},
+               {"gap", gap},
+               {"iterations", iterations},
+               {"converged", converged}};
+  for (const auto& list : lists) {
+    for (const Footprint& input : {Footprint(problem.x), Footprint(lam), Footprint(newton.start)}) {
+      if (arguments.ok() && may_overlap(list.own, input)) {
+        arguments.fail(list.name, "must not share memory with another argument");
+      }
+    }
+    for (const auto& other : lists) {
+      if (&other <= &list || !arguments.ok() || !may_overlap(list.own, other.own)) continue;
+      arguments.fail(list.name, "must not share memory with another argument");
+    }
+  }
+}
+
+}  // namespace
+
+Status prox_tv1d_newton_workspace(const ConstView& x, int dim, const Context& context,
+                                  std::size_t& bytes) noexcept {
+  const Arguments arguments("x", x, dim);
+  if (!arguments.ok()) return arguments.status();
+  const Backend* backend = detail::find_backend(context.device);
+  if (backend == nullptr) return detail::unsupported_device();
+  bytes = backend->newton_workspace1d(arguments.rows(), context);
+  return {};
+}
+
+Status prox_tv1d_newton(const Problem1d& problem, const Newton1d& newton,
+                        const NewtonResults1d& results, const Context& context) noexcept {
+  Arguments arguments("x", problem.x, problem.dim);
+  detail::NewtonForward1d call;
+  detail::Forward1d& forward = call.problem;
+  forward.x = arguments.shaped("x", problem.x, Along::elements);
+  forward.lam = arguments.lam(problem.lam);
+  forward.y = arguments.output("y", results.y, Along::elements);
+  forward.mode = problem.mode;
+  forward.rows = arguments.rows();
+  arguments.require(results.y.dtype == problem.x.dtype, "y", "must have x's dtype",
+                    static_cast<double>(results.y.dtype));
+  if (problem.weight.given()) {
+    arguments.fail("weight", "must not be given: this solver has no data weights");
+  }
+  if (!results.partition.empty()) {
+    arguments.require_partition(results.partition.size());
+    forward.partition = results.partition.data();
+  }
+  arguments.require(newton.iterations >= 1, "newton.iterations", "must be at least 1",
+                    newton.iterations);
+  arguments.require(newton.tol >= 0 && std::isfinite(newton.tol), "newton.tol",
+                    "must be >= 0 and finite", newton.tol);
+  call.newton = newton;
+  if (newton.start.given()) {
+    call.start = arguments.shaped("newton.start", newton.start, Along::edges);
+  }
+  call.dual = arguments.optional_output("dual", results.dual, Along::edges);
+  call.gap = of_rows(arguments, "gap", results.gap);
+  call.iterations = of_rows(arguments, "iterations", results.iterations);
+  call.converged = of_rows(arguments, "converged", results.converged);
+  require_apart(arguments, problem, newton, results);
+  return dispatch(arguments, &Backend::newton1d, call, context);
+}
+
+}  // namespace tautline
