@@ -1,15 +1,16 @@
-// The 1D operator of tautline/tv1d.h by the paper's own solver: projected Newton on the dual problem
+// The 1D operator of tautline/tv1d.h by the paper's own solver: projected Newton on the dual
+// problem
 //
 //   u = argmin_u  1/2 sum_i y_i^2   with  y_i = x_i - u_i + u_{i-1}  and  |u_i| <= lam_i.
 //
-// An iteration takes the dual variables that stand at a bound, and would leave it, for fixed, solves
-// the tridiagonal system of all others exactly, and goes along that direction as far as the objective
-// falls enough, clipped at the bounds. Rows of hundreds of samples and more start from the solution
-// of the same row in pairs, and so on down: what is smooth takes a handful of iterations then, too,
-// where from 0 one edge after the other would come free.
+// An iteration takes the dual variables that stand at a bound, and would leave it, for fixed,
+// solves the tridiagonal system of all others exactly, and goes along that direction as far as the
+// objective falls enough, clipped at the bounds. Rows of more than 32 samples start from a few
+// iterations on the same row in pairs, which starts likewise, and so on down: what is smooth takes
+// a handful of iterations then, too, where from 0 one edge after the other would come free.
 //
-// The direct solver of tautline/tv1d.h gives the same, sooner: this one is for who wants the paper's
-// method, its dual variables, or to start near a solution.
+// The direct solver of tautline/tv1d.h gives the same, sooner: this one is for who wants the
+// paper's method, its dual variables, or to start near a solution.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +24,22 @@
 
 namespace tautline {
 
-/// How a step is found that decreases the objective enough (Armijo's rule), where the whole one does
-/// not. interpolation: at the least of a parabola through what is known, again and again. halving:
-/// the first of 1/2, 1/4, 1/8, ..., several of which are looked at together.
+/// How a step is found that decreases the objective enough (Armijo's rule), where the whole one
+/// does not. interpolation: at the least of a parabola through what is known, again and again.
+/// halving: the first of 1/2, 1/4, 1/8, ..., several of which are looked at together.
 enum class LineSearch : std::uint8_t { interpolation, halving };
 
 struct Newton1d {
-  int iterations = 100;  // at most, of each row; as many on each row of pairs that it starts from
-  /// A row has converged once its duality gap is at most tol times its objective. As every iteration
-  /// solves for its bounds exactly, the last one mostly leaves a gap of 0 but for rounding.
-  double tol = 1e-15;
+  int iterations = 100;  // at most, of each row; not counting those on rows of pairs
+  /// A row has converged once its duality gap is at most tol times its objective, or nothing but
+  /// rounding. As every iteration solves for its bounds exactly, the last one mostly comes down to
+  /// that at once; values within 1e-12 of the range need it, as gaps are squares.
+  double tol = 0;
   LineSearch line_search = LineSearch::interpolation;
   /// Whether rows that have not converged by then are solved directly.
   bool polish = true;
-  /// What an earlier call on similar rows left in NewtonResults1d::dual: iterations start there, and
-  /// at 0 in a row where it is not finite.
+  /// What an earlier call on similar rows left in NewtonResults1d::dual: iterations start there,
+  /// but for rows where it is not finite.
   ConstView start = {};
 };
 
@@ -46,12 +48,12 @@ struct Newton1d {
 struct NewtonResults1d {
   View y;  // of x's shape and dtype; may be x itself (same data and strides)
   std::span<std::uint32_t> partition = {};  // as prox_tv1d leaves it
-  /// Of x's shape but for n - 1 along dim: u_i = sum of x - y up to i.
-  View dual = {};
+  /// Of x's shape but for n - 1 along dim: u_i = sum of x - y up to i, of the smooth y in any mode.
+  View dual = {};  // may be the start itself
   /// Of each row. The gap is what the objective at y, before that is rounded to x's dtype, is above
   /// the optimum at most. Converged is 1 where the iterations came to their end by themselves: 0
   /// for rows that are solved directly, or not at all (`polish`), and for those that are not
-  /// iterated on: copied (lam 0), NaN, or with an edge of lam 0. These, too, have 0 iterations.
+  /// iterated on: empty, copied (lam 0), NaN, or with an edge of lam 0. These have 0 iterations.
   std::span<double> gap = {};
   std::span<std::int32_t> iterations = {};
   std::span<std::uint8_t> converged = {};

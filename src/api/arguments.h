@@ -96,7 +96,8 @@ Status dispatch(const Arguments& arguments,
                 const Call& call, const Context& context) noexcept {
   if (!arguments.ok()) return arguments.status();
   const Backend* backend = find_backend(context.device);
-  return backend == nullptr ? unsupported_device() : (backend->*function)(call, context);
+  if (backend == nullptr || backend->*function == nullptr) return unsupported_device();
+  return (backend->*function)(call, context);
 }
 
 }  // namespace tautline::detail

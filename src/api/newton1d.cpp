@@ -35,18 +35,15 @@ void require_apart(Arguments& arguments, const Problem1d& problem, const Newton1
   const Footprint iterations = footprint(results.iterations);
   const Footprint converged = footprint(results.converged);
   const ConstView& lam = problem.lam.array;
-  arguments.require_apart(
-      "y", results.y, problem.x,
-      {lam, newton.start, results.dual, partition, gap, iterations, converged});
+  arguments.require_apart("y", results.y, problem.x,
+                          {lam, newton.start, results.dual, partition, gap, iterations, converged});
   arguments.require_apart("dual", results.dual, newton.start,
                           {problem.x, lam, partition, gap, iterations, converged});
   const struct {
     const char* name;
     Footprint own;
-  } lists[] = {{"partition", partition},
-               {"gap", gap},
-               {"iterations", iterations},
-               {"converged", converged}};
+  } lists[] = {
+      {"partition", partition}, {"gap", gap}, {"iterations", iterations}, {"converged", converged}};
   for (const auto& list : lists) {
     for (const Footprint& input : {Footprint(problem.x), Footprint(lam), Footprint(newton.start)}) {
       if (arguments.ok() && may_overlap(list.own, input)) {
@@ -67,7 +64,9 @@ Status prox_tv1d_newton_workspace(const ConstView& x, int dim, const Context& co
   const Arguments arguments("x", x, dim);
   if (!arguments.ok()) return arguments.status();
   const Backend* backend = detail::find_backend(context.device);
-  if (backend == nullptr) return detail::unsupported_device();
+  if (backend == nullptr || backend->newton_workspace1d == nullptr) {
+    return detail::unsupported_device();
+  }
   bytes = backend->newton_workspace1d(arguments.rows(), context);
   return {};
 }

@@ -15,6 +15,8 @@ Status jvp1d(const Jvp1d& call, const Context& context) noexcept;
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept;
 Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
+std::size_t newton1d_workspace(const Rows& rows, const Context& context) noexcept;
+Status newton1d(const NewtonForward1d& call, const Context& context) noexcept;
 /// Of any 2D call.
 std::size_t workspace2d(const Workspace2d& request, const Context& context) noexcept;
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept;

@@ -53,6 +53,8 @@ inline void prefer_large_pages([[maybe_unused]] std::byte* block,
 }
 
 inline constexpr const char* kWorkspace1d = "must be at least what prox_tv1d_workspace gives";
+inline constexpr const char* kWorkspaceNewton1d =
+    "must be at least what prox_tv1d_newton_workspace gives";
 inline constexpr const char* kWorkspace2d = "must be at least what prox_tv2d_workspace gives";
 
 /// Scratch memory of a call: the caller's workspace, or its own.

@@ -10,6 +10,7 @@
 #include "step/row/backward_worker.h"
 #include "step/row/forward_worker.h"
 #include "step/row/jvp_worker.h"
+#include "step/row/newton_worker.h"
 #include "step/row/reduction_workers.h"
 #include "step/row/row_values.h"
 #include "tested_backend.h"
@@ -44,15 +45,16 @@ class GuardedBlock {
   std::size_t size_;
 };
 
-template <class Worker, class Call>
-Status run(const Call& call, const Rows& rows, bool weighted, const Context& context) {
-  const std::size_t bytes = row_scratch_bytes(rows.n, weighted);
+/// Runs the worker that make(scratch) gives.
+template <class Call, class Make>
+Status run(const Call& call, const Rows& rows, std::size_t bytes, const Context& context,
+           Make make) {
   if (context.workspace != nullptr) {
     if (const Status status = check_workspace(bytes, context); !status.ok()) return status;
   }
   GuardedBlock block(bytes);
   Scratch scratch(block.begin());
-  Worker worker(call, RowScratch(scratch, rows.n, weighted));
+  auto worker = make(scratch);
   for (std::int64_t row = 0; row < rows.count; ++row) {
     if (has_allowed_values(call, row)) {
       worker(row);
@@ -61,6 +63,12 @@ Status run(const Call& call, const Rows& rows, bool weighted, const Context& con
     }
   }
   return {};
+}
+
+template <class Worker, class Call>
+Status run(const Call& call, const Rows& rows, bool weighted, const Context& context) {
+  return run(call, rows, row_scratch_bytes(rows.n, weighted), context,
+             [&](Scratch& scratch) { return Worker(call, RowScratch(scratch, rows.n, weighted)); });
 }
 
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& /*context*/) noexcept {
@@ -98,6 +106,17 @@ Status tv(const RowReduction& call, const Context& context) noexcept {
   return run<TvWorker>(call, call.rows, false, context);
 }
 
+std::size_t newton_workspace1d(const Rows& rows, const Context& /*context*/) noexcept {
+  return newton_scratch_bytes(rows.n);
+}
+
+Status newton1d(const NewtonForward1d& call, const Context& context) noexcept {
+  const Rows& rows = call.problem.rows;
+  if (const Status status = check_lam_number(call.problem.lam); !status.ok()) return status;
+  return run(call, rows, newton_scratch_bytes(rows.n), context,
+             [&](Scratch& scratch) { return NewtonWorker(call, NewtonScratch(scratch, rows.n)); });
+}
+
 constexpr Backend kHostRows = {
     .targets = nullptr,
     .target = nullptr,
@@ -109,6 +128,8 @@ constexpr Backend kHostRows = {
     .certificate1d = certificate1d,
     .lam_max = lam_max,
     .tv = tv,
+    .newton_workspace1d = newton_workspace1d,
+    .newton1d = newton1d,
     .workspace2d = nullptr,  // rows only
     .forward2d = nullptr,
     .backward2d = nullptr,

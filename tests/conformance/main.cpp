@@ -44,6 +44,7 @@ std::string filter() {
   std::string text = "*-";
   for (const Exception& exception : kExceptions) text += std::string(exception.tests) + ":";
   if (tested_backend().forward2d == nullptr) text += "Images*:*/Images*:";  // it knows rows alone
+  if (tested_backend().newton1d == nullptr) text += "Newton*:*/Newton*:";
   return text;
 }
 

@@ -105,6 +105,10 @@ TAUTLINE_HOST_DEVICE inline WeightRange range_of_weights(const RowSpan<const voi
   return has_allowed_lam(call.lam, call.rows, row) &&
          has_allowed_weight(call.weight, call.rows, row);
 }
+[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_values(const NewtonForward1d& call,
+                                                                  std::int64_t row) noexcept {
+  return has_allowed_values(call.problem, row);
+}
 [[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_values(const Certificate1d& call,
                                                                   std::int64_t row) noexcept {
   return has_allowed_lam(call.lam, call.rows, row) &&
@@ -140,6 +144,13 @@ TAUTLINE_HOST_DEVICE inline void refuse(const Forward1d& call, std::int64_t row)
   for (std::int64_t i = 0; i < words; ++i) {
     call.partition[row * words + i] = i == 0 ? static_cast<std::uint32_t>(Code::plain) : 0;
   }
+}
+TAUTLINE_HOST_DEVICE inline void refuse(const NewtonForward1d& call, std::int64_t row) noexcept {
+  refuse(call.problem, row);
+  fill_nan(call.dual, call.problem.rows, row);
+  if (call.gap != nullptr) call.gap[row] = std::numeric_limits<double>::quiet_NaN();
+  if (call.iterations != nullptr) call.iterations[row] = 0;
+  if (call.converged != nullptr) call.converged[row] = 0;
 }
 TAUTLINE_HOST_DEVICE inline void refuse(const Certificate1d& call, std::int64_t row) noexcept {
   fill_nan(call.out, call.rows, row);

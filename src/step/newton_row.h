@@ -1,0 +1,407 @@
+// Projected Newton on the dual problem of one row, in float64:
+//
+//   min over u  f(u) = 1/2 sum_j y_j^2   with  y_j = x_j - (u_{j+1} - u_j),  |u_k| <= lam_k,
+//
+// where u_k is the dual variable of the edge before sample k, and u_0 = u_n = 0. The gradient of f
+// there is y_k - y_{k-1}. Edges at a bound that the gradient holds them at are fixed, all others
+// free.
+//
+// The Newton system of the free edges, tridiag(-1, 2, -1) on each run of them, need not be
+// factored: its solution makes y constant between two fixed edges, so what an iteration aims at is
+// their running sum of x less a mean. Short of rounding this is what Cholesky's factors give, in
+// fewer steps.
+//
+// Shared by host and device; knows nothing of dtypes, and takes its arrays from the caller.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "tautline/partition.h"
+
+namespace tautline::detail {
+
+/// Rows of more samples start from the same row in pairs; to shorter ones that brings nothing.
+inline constexpr std::int32_t kNewtonShortRow = 32;
+
+/// Room for all rows of pairs of a row of n samples; each may have one sample without a partner.
+[[nodiscard]] constexpr std::int64_t newton_coarse_samples(std::int32_t n) noexcept {
+  return std::int64_t{n} + 32;
+}
+
+/// How much of the decrease that its slope promises a step must bring (Armijo's rule).
+inline constexpr double kNewtonEnough = 1e-4;
+
+/// Lengths of steps that are looked at before a row is given up, and of these at once by halving.
+inline constexpr int kNewtonTrials = 32;
+inline constexpr int kNewtonHalvings = 8;
+
+struct NewtonOptions {
+  int iterations = 0;
+  double tol = 0;
+  bool halves = false;  // else steps are interpolated
+};
+
+/// Memory for a row of n samples.
+struct NewtonArrays {
+  double* x;            // the samples, n, that are not far from 0 for how far they are apart
+  double* lam;          // of the edge before sample k at [k - 1]: n - 1, and room for one more
+  double* u;            // n + 1, as the next two
+  double* next;         // where a step leads
+  double* target;       // where an iteration aims; before the first, where to start
+  std::int32_t* fixed;  // edges, n
+  double* coarse_x;     // newton_coarse_samples, as the next
+  double* coarse_lam;
+};
+
+class NewtonRow {
+ public:
+  /// `range` is how far samples are apart.
+  constexpr NewtonRow(const NewtonArrays& arrays, std::int32_t n, double range,
+                      const NewtonOptions& options) noexcept
+      : a_(arrays), options_(options), range_(range), n_(n) {}
+
+  /// Iterates to the end, from arrays.target or, where none is given, from a start of its own; says
+  /// whether that is the solution.
+  constexpr bool solve(bool has_start) noexcept;
+
+  /// Of solve, on the row itself.
+  [[nodiscard]] constexpr int iterations() const noexcept { return iterations_; }
+
+  /// The codes of what solve ended with; destroys arrays.next and .fixed.
+  constexpr void store_codes(Code* codes) noexcept;
+
+ private:
+  /// How good a target is, with twice its squares.
+  struct Aim {
+    double squares = 0;       // of x - y
+    double jumps = 0;         // sum of lam |jump|
+    double squares_lost = 0;  // of what a dual within its bounds lacks of x - y
+    double jumps_lost = 0;    // by edges that are fixed at the wrong bound
+    double violation = 0;     // the most that a dual variable is beyond its bound, or must leave it
+
+    [[nodiscard]] constexpr double objective() const noexcept { return squares / 2 + jumps; }
+    [[nodiscard]] constexpr double gap() const noexcept { return squares_lost / 2 + jumps_lost; }
+  };
+  /// What a step does to f, as it is to be by its slope at the start and what curvature adds.
+  struct Descent {
+    double slope = 0;
+    double curvature = 0;
+
+    [[nodiscard]] constexpr double change() const noexcept { return slope + curvature / 2; }
+    [[nodiscard]] constexpr bool is_enough() const noexcept {
+      return change() < 0 && change() <= kNewtonEnough * slope;
+    }
+  };
+  struct Row {
+    const double* x;
+    double* lam;
+    std::int32_t n;
+  };
+
+  constexpr void find_start(Row row) noexcept;
+  constexpr bool iterate(const Row& row, int limit) noexcept;
+  constexpr Aim aim(const Row& row) noexcept;
+  constexpr double aim_run(const Row& row, std::int32_t first, std::int32_t last,
+                           Aim& aim) noexcept;
+  constexpr bool descend(const Row& row) noexcept;
+  constexpr bool interpolate(const Row& row, Descent descent) noexcept;
+  constexpr bool halve(const Row& row) noexcept;
+  constexpr Descent step(const Row& row, double length) noexcept;
+  constexpr void take_step() noexcept;
+  constexpr void start_at_target(const Row& row) noexcept;
+  constexpr void spread(std::int32_t n) noexcept;
+  static constexpr void join_pairs(const Row& row, double* x, double* lam) noexcept;
+
+  [[nodiscard]] constexpr double gradient(const Row& row, std::int32_t k) const noexcept {
+    const double right = row.x[k] - (a_.u[k + 1] - a_.u[k]);
+    return right - (row.x[k - 1] - (a_.u[k] - a_.u[k - 1]));
+  }
+  /// Edge k a step of this length towards the target, within its bounds. It stays where it is, to
+  /// the last bit, where the target is there.
+  [[nodiscard]] constexpr double towards_target(const Row& row, std::int32_t k,
+                                                double length) const noexcept {
+    return clip(a_.u[k] + length * (a_.target[k] - a_.u[k]), row.lam[k - 1]);
+  }
+  /// Written such that no compiler branches.
+  [[nodiscard]] static constexpr double larger(double a, double b) noexcept {
+    return a > b ? a : b;
+  }
+  [[nodiscard]] static constexpr double clip(double value, double bound) noexcept {
+    return larger(value < bound ? value : bound, -bound);
+  }
+  [[nodiscard]] static constexpr double size(double value) noexcept {
+    return larger(value, -value);
+  }
+  /// Sums of samples are taken from the first of them: of neighbours that are alike no digit is
+  /// lost.
+  [[nodiscard]] static constexpr double sum_from_first(const double* x, std::int32_t first,
+                                                       std::int32_t last) noexcept {
+    double sum = 0;
+    for (std::int32_t j = first; j < last; ++j) sum += x[j] - x[first];
+    return sum;
+  }
+  /// The samples of a row in pairs of pairs of ...; the last one may stand alone.
+  [[nodiscard]] constexpr std::int32_t samples(int level) const noexcept {
+    return static_cast<std::int32_t>((std::int64_t{n_} + (std::int64_t{1} << level) - 1) >> level);
+  }
+  [[nodiscard]] constexpr std::int32_t run_end(std::int32_t run, std::int32_t n) const noexcept {
+    return run < fixed_count_ ? a_.fixed[run] : n;
+  }
+
+  NewtonArrays a_;
+  NewtonOptions options_;
+  double range_;
+  std::int32_t n_;
+  std::int32_t fixed_count_ = 0;
+  int iterations_ = 0;
+};
+
+constexpr bool NewtonRow::solve(bool has_start) noexcept {
+  const Row row = {a_.x, a_.lam, n_};
+  if (!has_start) find_start(row);
+  start_at_target(row);
+  return iterate(row, options_.iterations);
+}
+
+/// Where one iteration on the row in pairs leads, which starts likewise, and so on down to two
+/// samples: what is smooth is near its solution there. From 0, edges would come free one by one.
+constexpr void NewtonRow::find_start(Row row) noexcept {
+  const std::int32_t least = row.n > kNewtonShortRow ? 2 : row.n;
+  double* x = a_.coarse_x;
+  double* lam = a_.coarse_lam;
+  int level = 0;
+  while (row.n > least) {
+    join_pairs(row, x, lam);
+    row = {x, lam, samples(++level)};
+    x += row.n;
+    lam += row.n;
+  }
+  for (std::int32_t k = 0; k <= row.n; ++k) a_.target[k] = 0;
+  while (level > 0) {
+    start_at_target(row);
+    iterate(row, level);
+    const std::int32_t n = samples(--level);
+    spread(n);
+    if (level > 0) row = {row.x - n, row.lam - n, n};
+  }
+}
+
+/// Means of pairs, and the bounds of the edges between pairs, which hold twice as much.
+constexpr void NewtonRow::join_pairs(const Row& row, double* x, double* lam) noexcept {
+  const std::int32_t pairs = row.n / 2;
+  for (std::int32_t k = 0; k < pairs; ++k) x[k] = (row.x[2 * k] + row.x[2 * k + 1]) / 2;
+  if (2 * pairs < row.n) x[pairs] = row.x[row.n - 1];
+  const std::int32_t edges = (row.n + 1) / 2 - 1;
+  for (std::int32_t k = 0; k < edges; ++k) lam[k] = row.lam[2 * k + 1] / 2;
+}
+
+/// Turns the target of a row in pairs into that of the n samples themselves.
+constexpr void NewtonRow::spread(std::int32_t n) noexcept {
+  for (std::int32_t k = (n - 1) / 2; k > 0; --k) a_.target[2 * k] = 2 * a_.target[k];
+  a_.target[n] = 0;
+  for (std::int32_t k = 1; k < n; k += 2) {
+    a_.target[k] = (a_.target[k - 1] + a_.target[k + 1]) / 2;
+  }
+}
+
+constexpr void NewtonRow::start_at_target(const Row& row) noexcept {
+  for (std::int32_t k = 0; k <= row.n; ++k) a_.u[k] = 0;
+  a_.next[0] = 0;
+  row.lam[row.n - 1] = 0;  // of u_n, such that it stays 0
+  step(row, 1);
+  take_step();
+}
+
+constexpr bool NewtonRow::iterate(const Row& row, int limit) noexcept {
+  // Sums of so many samples are no better.
+  const double rounding = std::numeric_limits<double>::epsilon() * range_ * (row.n + 4);
+  for (iterations_ = 1;; ++iterations_) {
+    const Aim found = aim(row);
+    if (found.gap() <= options_.tol * found.objective() || found.violation <= rounding) return true;
+    if (iterations_ == limit) return false;
+    if (!descend(row)) {
+      step(row, 0);  // finds the fixed edges again
+      return false;
+    }
+  }
+}
+
+/// Sets the target, of which u is the least of f with the fixed edges where they are.
+constexpr NewtonRow::Aim NewtonRow::aim(const Row& row) noexcept {
+  Aim found;
+  std::int32_t before = 0;
+  std::int32_t first = 0;
+  double left = 0;
+  for (std::int32_t run = 0; run <= fixed_count_; ++run) {
+    const std::int32_t last = run_end(run, row.n);
+    const double right = aim_run(row, first, last, found);
+    if (first > 0) {
+      const double fall = left - right;
+      const double cost = size(fall * a_.u[first]);
+      found.jumps += cost;
+      if (fall * a_.u[first] < 0) {
+        found.jumps_lost += 2 * cost;
+        const double lengths[] = {static_cast<double>(first - before),
+                                  static_cast<double>(last - first)};
+        const double move = size(fall) * lengths[0] * lengths[1] / (lengths[0] + lengths[1]);
+        found.violation = larger(found.violation, move);
+      }
+    }
+    before = first;
+    first = last;
+    left = right;
+  }
+  return found;
+}
+
+/// Samples from `first` up to `last` between two fixed edges; returns y there.
+constexpr double NewtonRow::aim_run(const Row& row, std::int32_t first, std::int32_t last,
+                                    Aim& found) noexcept {
+  const double* x = row.x;
+  const double origin = x[first];
+  const double mean =
+      (sum_from_first(x, first, last) + (a_.u[first] - a_.u[last])) / (last - first);
+  double at = a_.u[first];
+  double beyond_before = 0;
+  for (std::int32_t k = first + 1; k < last; ++k) {
+    const double change = (x[k - 1] - origin) - mean;
+    at += change;
+    a_.target[k] = at;
+    const double beyond = at - clip(at, row.lam[k - 1]);
+    const double lost = beyond - beyond_before;
+    found.squares += change * change;
+    found.squares_lost += lost * lost;
+    found.violation = larger(found.violation, size(beyond));
+    beyond_before = beyond;
+  }
+  const double change = (x[last - 1] - origin) - mean;
+  found.squares += change * change;
+  found.squares_lost += beyond_before * beyond_before;
+  a_.target[last] = a_.u[last];
+  return origin + mean;
+}
+
+/// Goes towards the target as far as f falls enough; says whether it does anywhere.
+constexpr bool NewtonRow::descend(const Row& row) noexcept {
+  const Descent whole = step(row, 1);
+  const bool found = whole.is_enough() || (options_.halves ? halve(row) : interpolate(row, whole));
+  if (found) take_step();
+  return found;
+}
+
+/// Puts a step of this length from u to next, and finds the edges that are fixed there.
+constexpr NewtonRow::Descent NewtonRow::step(const Row& row, double length) noexcept {
+  const double* u = a_.u;
+  Descent descent;
+  std::int32_t count = 0;
+  double y_before = 0;       // of the sample before, as it is
+  double y_next_before = 0;  // and as it will be
+  double move_before = 0;
+  bool is_top = false;  // whether the edge before will be at a bound
+  bool is_bottom = false;
+  for (std::int32_t k = 1; k <= row.n; ++k) {
+    const double sample = row.x[k - 1];
+    const double to = towards_target(row, k, length);
+    const double y = sample - (u[k] - u[k - 1]);
+    const double y_next = sample - (to - a_.next[k - 1]);
+    const double move = to - u[k];
+    descent.slope += (y - y_before) * move_before;
+    descent.curvature += (move - move_before) * (move - move_before);
+    a_.fixed[count] = k - 1;
+    count += static_cast<std::int32_t>((is_top & (y_next_before > y_next)) |
+                                       (is_bottom & (y_next_before < y_next)));
+    is_top = to == row.lam[k - 1];
+    is_bottom = to == -row.lam[k - 1];
+    a_.next[k] = to;
+    y_before = y;
+    y_next_before = y_next;
+    move_before = move;
+  }
+  fixed_count_ = count;
+  return descent;
+}
+
+constexpr void NewtonRow::take_step() noexcept {
+  double* const u = a_.u;
+  a_.u = a_.next;
+  a_.next = u;
+}
+
+/// At the least of the parabola through f at 0, its slope there, and f at the step before.
+constexpr bool NewtonRow::interpolate(const Row& row, Descent descent) noexcept {
+  double slope = 0;
+  for (std::int32_t k = 1; k < row.n; ++k) {
+    slope += gradient(row, k) * (a_.target[k] - a_.u[k]);
+  }
+  double length = 1;
+  for (int trial = 1; trial < kNewtonTrials; ++trial) {
+    const double least = slope * length * length / (2 * (slope * length - descent.change()));
+    length = least < length / 10 ? length / 10 : least < length / 2 ? least : length / 2;
+    descent = step(row, length);
+    if (descent.is_enough()) return true;
+  }
+  return false;
+}
+
+/// The longest of 1/2, 1/4, ... that will do, several of which are tried in one sweep.
+constexpr bool NewtonRow::halve(const Row& row) noexcept {
+  double longest = 0.5;
+  for (int trial = 0; trial < kNewtonTrials; trial += kNewtonHalvings) {
+    Descent descents[kNewtonHalvings];
+    double moves_before[kNewtonHalvings] = {};
+    for (std::int32_t k = 1; k <= row.n; ++k) {
+      const double g = k < row.n ? gradient(row, k) : 0;
+      double length = longest;
+      for (int i = 0; i < kNewtonHalvings; ++i) {
+        const double move = towards_target(row, k, length) - a_.u[k];
+        descents[i].slope += g * move;
+        descents[i].curvature += (move - moves_before[i]) * (move - moves_before[i]);
+        moves_before[i] = move;
+        length /= 2;
+      }
+    }
+    for (const Descent& descent : descents) {
+      if (descent.is_enough()) {
+        step(row, longest);
+        return true;
+      }
+      longest /= 2;
+    }
+  }
+  return false;
+}
+
+/// Runs are segments where y jumps between them as their edge has it, and one where it does not.
+/// Sums times lengths tell: of small integers they are exact, as means are not.
+constexpr void NewtonRow::store_codes(Code* codes) noexcept {
+  double* sums = a_.next;  // of the segments so far
+  std::int32_t borders = 0;
+  std::int32_t first = 0;
+  const auto start_of = [&](std::int32_t segment) {
+    return segment == 0 ? 0 : a_.fixed[segment - 1];
+  };
+  for (std::int32_t run = 0; run <= fixed_count_; ++run) {
+    const std::int32_t last = run_end(run, n_);
+    double sum = a_.x[first] * (last - first) +
+                 (sum_from_first(a_.x, first, last) + (a_.u[first] - a_.u[last]));
+    for (; borders > 0; --borders) {
+      const std::int32_t border = start_of(borders);
+      const double fall =
+          sums[borders - 1] * (last - border) - sum * (border - start_of(borders - 1));
+      if (fall * a_.u[border] > 0) break;
+      sum += sums[borders - 1];
+    }
+    sums[borders] = sum;
+    if (last < n_) a_.fixed[borders++] = last;
+    first = last;
+  }
+  for (std::int32_t j = 0; j < n_; ++j) codes[j] = Code::continues;
+  codes[0] = Code::plain;
+  for (std::int32_t i = 0; i < borders; ++i) {
+    const std::int32_t border = a_.fixed[i];
+    codes[border] = a_.u[border] > 0 ? Code::down : Code::up;
+  }
+}
+
+}  // namespace tautline::detail

@@ -1,0 +1,257 @@
+// The solution of single rows by projected Newton, and what proves it: dual variables and gap.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "backend.h"
+#include "step/host_device.h"
+#include "step/image/gap.h"
+#include "step/newton_row.h"
+#include "step/row/forward_worker.h"
+#include "step/row/row_io.h"
+#include "step/row/row_solver.h"
+#include "step/row/row_values.h"
+#include "step/row/scaling.h"
+#include "step/row/scratch.h"
+#include "step/segment.h"
+#include "step/taut_string.h"
+
+namespace tautline::detail {
+
+/// All that a row of n samples needs: 65 bytes a sample.
+struct NewtonScratch {
+  TAUTLINE_HOST_DEVICE NewtonScratch(Scratch& scratch, std::int32_t n) noexcept
+      : row(scratch, n, false),
+        u(scratch.take<double>(n + 1)),
+        next(scratch.take<double>(n + 1)),
+        coarse_x(scratch.take<double>(newton_coarse_samples(n))),
+        coarse_lam(scratch.take<double>(newton_coarse_samples(n))) {}
+
+  RowScratch row;
+  double* u;
+  double* next;
+  double* coarse_x;
+  double* coarse_lam;
+};
+
+inline std::size_t newton_scratch_bytes(std::int32_t n) noexcept {
+  Scratch counter(nullptr);
+  NewtonScratch(counter, n);
+  return counter.used();
+}
+
+/// One row at a time. Those that Newton is not for are solved directly: copied, not finite, with an
+/// edge of lam 0, or, by `polish`, not converged.
+class NewtonWorker {
+ public:
+  TAUTLINE_HOST_DEVICE NewtonWorker(const NewtonForward1d& call,
+                                    const NewtonScratch& scratch) noexcept
+      : call_(call), s_(scratch), forward_(call.problem, s_.row), solver_(s_.row) {}
+
+  TAUTLINE_HOST_DEVICE void operator()(std::int64_t row) noexcept {
+    if (n() == 0) return store_no_dual(row, 0);
+    const Loaded loaded = load(row);
+    if (loaded.kind == Kind::copied || loaded.kind == Kind::not_finite) {
+      forward_(row);
+      return store_no_dual(
+          row, loaded.kind == Kind::copied ? 0 : std::numeric_limits<double>::quiet_NaN());
+    }
+    Outcome outcome;
+    if (loaded.kind == Kind::usual) outcome = iterate(row, loaded);
+    if (!outcome.converged && (loaded.kind == Kind::split || call_.newton.polish)) {
+      solver_.solve({.n = n(), .per_edge = n() > 1});  // which finds nothing there to scale
+    }
+    if (call_.dual.given || call_.gap != nullptr) store_dual(row, loaded);
+    store_y(row, loaded);
+    store_outcome(row, outcome);
+  }
+
+ private:
+  enum class Kind : std::uint8_t {
+    usual,
+    split,  // at an edge of lam 0
+    copied,
+    not_finite,
+  };
+
+  /// What the row in scratch is: its samples less an offset, times a power of two.
+  struct Loaded {
+    Kind kind;
+    double offset = 0;
+    double scale = 1;
+    double range = 0;  // in that scale
+  };
+  struct Outcome {
+    int iterations = 0;
+    bool converged = false;
+  };
+
+  [[nodiscard]] TAUTLINE_HOST_DEVICE std::int32_t n() const noexcept {
+    return call_.problem.rows.n;
+  }
+
+  /// Loads x and lam, one an edge and no more than makes a difference.
+  TAUTLINE_HOST_DEVICE Loaded load(std::int64_t row) noexcept {
+    const Forward1d& problem = call_.problem;
+    double* x = s_.row.x;
+    double* lam = s_.row.lam;
+    const LoadedLam loaded_lam = load_lam(problem.lam, problem.rows, row, lam);
+    if (!loaded_lam.per_edge) std::fill(lam, lam + n(), loaded_lam.number);
+    double lam_low = loaded_lam.number;
+    double lam_high = loaded_lam.number;
+    if (loaded_lam.per_edge) {
+      lam_low = lam_high = lam[0];
+      for (std::int32_t e = 1; e < n() - 1; ++e) {
+        lam_low = std::min(lam_low, lam[e]);
+        lam_high = std::max(lam_high, lam[e]);
+      }
+    }
+    if (lam_high == 0) return {Kind::copied};
+    load_row(problem.x.row(problem.rows, row), n(), x);
+    if (!std::isfinite(largest_size(x, n()))) return {Kind::not_finite};
+
+    Loaded loaded = {.kind = lam_low == 0 ? Kind::split : Kind::usual};
+    double low = x[0];
+    double high = x[0];
+    for (std::int32_t i = 1; i < n(); ++i) {
+      low = std::min(low, x[i]);
+      high = std::max(high, x[i]);
+    }
+    loaded.offset = origin_of(low, high, x[0]);
+    if (loaded.offset != 0) {
+      for (std::int32_t i = 0; i < n(); ++i) x[i] -= loaded.offset;
+    }
+    loaded.scale =
+        choose_scale(std::max(std::abs(low - loaded.offset), std::abs(high - loaded.offset)));
+    multiply(x, n(), loaded.scale);
+    loaded.range = high * loaded.scale - low * loaded.scale;
+    // No edge carries as much, and a larger one would take its digits from the samples.
+    const double most = loaded.range > 0 ? n() * loaded.range : 1;
+    for (std::int32_t e = 0; e < n() - 1; ++e) {
+      lam[e] = std::min(scale_lam(lam[e], loaded.scale, 1), most);
+    }
+    return loaded;
+  }
+
+  /// Leaves values and codes in scratch, as the direct solver does.
+  TAUTLINE_HOST_DEVICE Outcome iterate(std::int64_t row, const Loaded& loaded) noexcept {
+    const NewtonArrays arrays = {.x = s_.row.x,
+                                 .lam = s_.row.lam,
+                                 .u = s_.u,
+                                 .next = s_.next,
+                                 .target = s_.row.y,
+                                 .fixed = s_.row.lower,
+                                 .coarse_x = s_.coarse_x,
+                                 .coarse_lam = s_.coarse_lam};
+    NewtonRow newton(arrays, n(), loaded.range,
+                     {.iterations = call_.newton.iterations,
+                      .tol = call_.newton.tol,
+                      .halves = call_.newton.line_search == LineSearch::halving});
+    Outcome outcome;
+    outcome.converged = newton.solve(load_start(row, loaded.scale));
+    outcome.iterations = newton.iterations();
+    newton.store_codes(s_.row.codes);
+    fill_values(s_.row.x, UnitWeights{}, EdgeLam<double>{s_.row.lam}, s_.row.codes, n(), s_.row.y);
+    return outcome;
+  }
+
+  /// Loads where to start, if that is known and finite.
+  TAUTLINE_HOST_DEVICE bool load_start(std::int64_t row, double scale) noexcept {
+    if (!call_.start.given) return false;
+    double* start = s_.row.y;
+    const std::int32_t edges = n() - 1;
+    load_row(call_.start.row(call_.problem.rows, row), edges, start + 1);
+    if (!std::isfinite(largest_size(start + 1, edges))) return false;
+    multiply(start + 1, edges, scale);
+    start[0] = start[n()] = 0;
+    // What was at its bound must be there again, though it was rounded.
+    const double unit = unit_of(call_.start.dtype);
+    for (std::int32_t e = 0; e < edges; ++e) {
+      const double bound = s_.row.lam[e];
+      if (std::abs(start[e + 1]) > bound - unit * bound) {
+        start[e + 1] = std::copysign(bound, start[e + 1]);
+      }
+    }
+    return true;
+  }
+
+  /// How far from 1 the next numbers of a type are.
+  [[nodiscard]] static constexpr double unit_of(DType dtype) noexcept {
+    switch (dtype) {
+      case DType::float16: return 0x1p-10;
+      case DType::bfloat16: return 0x1p-7;
+      case DType::float32: return 0x1p-23;
+      case DType::float64: break;
+    }
+    return 0x1p-52;
+  }
+
+  /// From the values in scratch.y: their running sum, which at a jump is the bound itself. And the
+  /// gap of both.
+  TAUTLINE_HOST_DEVICE void store_dual(std::int64_t row, const Loaded& loaded) noexcept {
+    const double* x = s_.row.x;
+    const double* y = s_.row.y;
+    double* dual = s_.u;
+    double before = 0;
+    double gap = 0;
+    for (std::int32_t i = 0; i < n(); ++i) {
+      const double change = x[i] - y[i];
+      double here = 0;
+      if (i + 1 < n()) {
+        const double lam = s_.row.lam[i];
+        const int jump = jump_sign(s_.row.codes[i + 1]);
+        here = jump == 0 ? std::min(std::max(before + change, -lam), lam) : -jump * lam;
+        gap += edge_gap(here, lam, y[i] - y[i + 1]);
+        dual[i] = here;
+      }
+      const double lost = change - (here - before);
+      gap += lost * lost / 2;
+      before = here;
+    }
+    if (call_.dual.given) {
+      multiply(dual, n() - 1, 1 / loaded.scale);
+      store_row(call_.dual.row(call_.problem.rows, row), n() - 1, dual);
+    }
+    if (call_.gap != nullptr) call_.gap[row] = gap / loaded.scale / loaded.scale;
+  }
+
+  TAUTLINE_HOST_DEVICE void store_no_dual(std::int64_t row, double value) noexcept {
+    if (call_.dual.given) {
+      std::fill(s_.u, s_.u + n(), value);
+      store_row(call_.dual.row(call_.problem.rows, row), n() - 1, s_.u);
+    }
+    if (call_.gap != nullptr) call_.gap[row] = value;
+    store_outcome(row, {});
+  }
+
+  TAUTLINE_HOST_DEVICE void store_y(std::int64_t row, const Loaded& loaded) noexcept {
+    const Forward1d& problem = call_.problem;
+    double* y = s_.row.y;
+    if (problem.mode == Mode::sharp) {
+      for (std::int32_t i = 0; i < n(); ++i) y[i] = mirror(s_.row.x[i], y[i]);
+    }
+    multiply(y, n(), 1 / loaded.scale);
+    if (loaded.offset != 0) {
+      for (std::int32_t i = 0; i < n(); ++i) y[i] += loaded.offset;
+    }
+    store_row(problem.y.row(problem.rows, row), n(), y);
+    if (problem.partition != nullptr) {
+      pack_codes(s_.row.codes, n(), problem.partition + row * partition_words(n()));
+    }
+  }
+
+  TAUTLINE_HOST_DEVICE void store_outcome(std::int64_t row, const Outcome& outcome) noexcept {
+    if (call_.iterations != nullptr) call_.iterations[row] = outcome.iterations;
+    if (call_.converged != nullptr) call_.converged[row] = outcome.converged ? 1 : 0;
+  }
+
+  const NewtonForward1d& call_;
+  NewtonScratch s_;
+  ForwardWorker forward_;
+  RowSolver solver_;
+};
+
+}  // namespace tautline::detail
