@@ -10,6 +10,7 @@
 #include "cuda/dispatch/image_candidates.h"
 #include "cuda/dispatch/image_components.h"
 #include "cuda/dispatch/image_passes.h"
+#include "cuda/dispatch/newton.h"
 #include "cuda/dispatch/rows.h"
 #include "cuda/dispatch/small_images.h"
 #include "cuda/dispatch/unweighted.h"
@@ -62,6 +63,16 @@ Status jvp1d(const Jvp1d& call, const Context& context) noexcept {
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept {
   if (const Status status = check_lam_number(call.lam); !status.ok()) return status;
   return rows_certificate(call, context);
+}
+
+std::size_t newton_workspace1d(const Rows& rows, const Context& /*context*/) noexcept {
+  return is_empty(rows) ? 0 : newton_workspace(rows);
+}
+
+Status newton1d(const NewtonForward1d& call, const Context& context) noexcept {
+  if (const Status status = check_lam_number(call.problem.lam); !status.ok()) return status;
+  if (!is_empty(call.problem.rows)) return newton_forward(call, context);
+  return empty_newton_forward(call, context);
 }
 
 bool is_empty(const Images& images) noexcept {
@@ -128,8 +139,8 @@ const Backend kCudaBackend = {
     .certificate1d = certificate1d,
     .lam_max = rows_lam_max,
     .tv = rows_tv,
-    .newton_workspace1d = nullptr,
-    .newton1d = nullptr,
+    .newton_workspace1d = newton_workspace1d,
+    .newton1d = newton1d,
     .workspace2d = workspace2d,
     .forward2d = forward2d,
     .backward2d = backward2d,

@@ -7,3 +7,10 @@
 #else
 #define TAUTLINE_HOST_DEVICE
 #endif
+
+// Before a loop over an array that has to be in a device's registers.
+#ifdef __CUDA_ARCH__
+#define TAUTLINE_UNROLL _Pragma("unroll")
+#else
+#define TAUTLINE_UNROLL
+#endif

@@ -190,6 +190,15 @@ void for_each_array(RowReduction& call, Use use) {
 }
 
 template <class Use>
+void for_each_array(NewtonForward1d& call, Use use) {
+  use(call.problem.x);
+  use(call.problem.lam.array);
+  use(call.problem.y);
+  use(call.start);
+  use(call.dual);
+}
+
+template <class Use>
 void for_each_array(Forward2d& call, Use use) {
   use(call.x);
   use(call.row_lam.array);
@@ -221,7 +230,15 @@ void for_each_array(Jvp2d& call, Use use) {
   use(call.tangent_y);
 }
 
-/// Calls use(list, size) for every list of a 2D call.
+/// Calls use(list, size) for every list of a call that has several.
+template <class Use>
+void for_each_list(NewtonForward1d& call, Use use) {
+  const Rows& rows = call.problem.rows;
+  use(call.problem.partition, rows.count * partition_words(rows.n));
+  use(call.gap, rows.count);
+  use(call.iterations, rows.count);
+  use(call.converged, rows.count);
+}
 template <class Use>
 void for_each_list(Forward2d& call, Use use) {
   const std::int64_t images = call.images.count;
@@ -364,13 +381,14 @@ Status mirrored(const Call& call, const Context& context) noexcept {
   return status;
 }
 
-template <auto kFunction, class Call>
-Status mirrored_images(const Call& call, const Context& context) noexcept {
+/// With arrays of such rows or images, and lists.
+template <auto kFunction, class Call, class Shape>
+Status mirrored_with_lists(const Call& call, const Shape& shape, std::size_t workspace_bytes,
+                           const Context& context) {
   const std::lock_guard lock(call_memory().one_at_a_time);
-  const Workspace2d request = request_of(call);
   Call on_device = call;
   Mirror mirror;
-  for_each_array(on_device, [&](auto& array) { mirror.add(array, request.images); });
+  for_each_array(on_device, [&](auto& array) { mirror.add(array, shape); });
   for_each_list(on_device, [&](auto* list, std::int64_t size) {
     mirror.add(list, sizeof(*list) * static_cast<std::size_t>(size),
                !std::is_const_v<std::remove_pointer_t<decltype(list)>>);
@@ -379,10 +397,26 @@ Status mirrored_images(const Call& call, const Context& context) noexcept {
   for_each_array(on_device, [&](auto& array) { array.data = mirror.on_device(array.data); });
   for_each_list(on_device,
                 [&](auto*& list, std::int64_t /*size*/) { list = mirror.on_device(list); });
-  const std::size_t bytes = kCudaBackend.workspace2d(request, context);
-  const Status status = run<kFunction>(on_device, bytes, context);
+  const Status status = run<kFunction>(on_device, workspace_bytes, context);
   if (status.code != StatusCode::device_error) mirror.download();
   return status;
+}
+
+template <auto kFunction, class Call>
+Status mirrored_images(const Call& call, const Context& context) noexcept {
+  const Workspace2d request = request_of(call);
+  return mirrored_with_lists<kFunction>(call, request.images,
+                                        kCudaBackend.workspace2d(request, context), context);
+}
+
+std::size_t newton_workspace1d(const Rows& rows, const Context& context) noexcept {
+  return kCudaBackend.newton_workspace1d(rows, context);
+}
+
+Status mirrored_newton(const NewtonForward1d& call, const Context& context) noexcept {
+  const Rows& rows = call.problem.rows;
+  return mirrored_with_lists<&Backend::newton1d>(call, rows, newton_workspace1d(rows, context),
+                                                 context);
 }
 
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept {
@@ -404,8 +438,8 @@ constexpr Backend kMirroredCuda = {
     .certificate1d = mirrored<&Backend::certificate1d, Certificate1d>,
     .lam_max = mirrored<&Backend::lam_max, RowReduction>,
     .tv = mirrored<&Backend::tv, RowReduction>,
-    .newton_workspace1d = nullptr,
-    .newton1d = nullptr,
+    .newton_workspace1d = newton_workspace1d,
+    .newton1d = mirrored_newton,
     .workspace2d = workspace2d,
     .forward2d = mirrored_images<&Backend::forward2d, Forward2d>,
     .backward2d = mirrored_images<&Backend::backward2d, Backward2d>,

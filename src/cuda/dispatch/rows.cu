@@ -14,11 +14,6 @@
 namespace tautline::detail {
 namespace {
 
-std::int64_t thread_count(const Rows& rows, std::size_t slot_bytes) noexcept {
-  const auto fitting = static_cast<std::int64_t>(kMostRowScratch / slot_bytes);
-  return std::min(rows.count, std::clamp<std::int64_t>(fitting, 1, kMostRowThreads));
-}
-
 template <class Worker, class Call>
 Status launch(const Call& call, const Rows& rows, bool weighted, const Context& context) noexcept {
   if (rows.count == 0) return {};
@@ -26,7 +21,7 @@ Status launch(const Call& call, const Rows& rows, bool weighted, const Context& 
   if (!status.ok()) return status;
   const std::size_t slot_bytes = row_scratch_bytes(rows.n, weighted);
   const RowSlots slots = {static_cast<std::byte*>(context.workspace), slot_bytes,
-                          thread_count(rows, slot_bytes)};
+                          row_threads(rows.count, slot_bytes)};
   const auto blocks =
       static_cast<unsigned>((slots.threads + kRowThreadsPerBlock - 1) / kRowThreadsPerBlock);
   kernel_rows<Worker>
@@ -38,7 +33,7 @@ Status launch(const Call& call, const Rows& rows, bool weighted, const Context& 
 
 std::size_t rows_workspace(const Rows& rows, bool weighted) noexcept {
   const std::size_t slot_bytes = row_scratch_bytes(rows.n, weighted);
-  return slot_bytes * static_cast<std::size_t>(thread_count(rows, slot_bytes));
+  return slot_bytes * static_cast<std::size_t>(row_threads(rows.count, slot_bytes));
 }
 
 Status rows_forward(const Forward1d& call, const Context& context) noexcept {

@@ -22,6 +22,10 @@ inline constexpr WorkspaceRules kImagesWorkspace = {
     "must be device memory of the size that prox_tv2d_workspace gives",
     "must be at least what prox_tv2d_workspace gives"};
 
+inline constexpr WorkspaceRules kNewtonWorkspace = {
+    "must be device memory of the size that prox_tv1d_newton_workspace gives",
+    "must be at least what prox_tv1d_newton_workspace gives"};
+
 /// Whether the workspace has the bytes that a call needs.
 [[nodiscard]] inline Status check_workspace(std::size_t bytes, const Context& context,
                                             const WorkspaceRules& rules = kRowsWorkspace) noexcept {

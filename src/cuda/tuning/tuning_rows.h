@@ -2,6 +2,7 @@
 // not, and are chosen to be right: none of these numbers has been measured.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,5 +16,10 @@ inline constexpr int kRowThreadsPerBlock = 32;
 /// one thread.
 inline constexpr std::int64_t kMostRowThreads = 132 * 128;
 inline constexpr std::size_t kMostRowScratch = std::size_t{256} << 20;
+
+[[nodiscard]] inline std::int64_t row_threads(std::int64_t rows, std::size_t slot_bytes) noexcept {
+  const auto fitting = static_cast<std::int64_t>(kMostRowScratch / slot_bytes);
+  return std::min(rows, std::clamp<std::int64_t>(fitting, 1, kMostRowThreads));
+}
 
 }  // namespace tautline::detail

@@ -178,17 +178,6 @@ class NewtonWorker {
     return true;
   }
 
-  /// How far from 1 the next numbers of a type are.
-  [[nodiscard]] static constexpr double unit_of(DType dtype) noexcept {
-    switch (dtype) {
-      case DType::float16: return 0x1p-10;
-      case DType::bfloat16: return 0x1p-7;
-      case DType::float32: return 0x1p-23;
-      case DType::float64: break;
-    }
-    return 0x1p-52;
-  }
-
   /// From the values in scratch.y: their running sum, which at a jump is the bound itself. And the
   /// gap of both.
   TAUTLINE_HOST_DEVICE void store_dual(std::int64_t row, const Loaded& loaded) noexcept {

@@ -30,6 +30,17 @@ TAUTLINE_HOST_DEVICE decltype(auto) with_storage(DType dtype, Use&& use) {
 template <class T>
 inline constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
 
+/// How far from 1 the next numbers of a type are.
+[[nodiscard]] constexpr double unit_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::float16: return 0x1p-10;
+    case DType::bfloat16: return 0x1p-7;
+    case DType::float32: return 0x1p-23;
+    case DType::float64: break;
+  }
+  return 0x1p-52;
+}
+
 /// A stored value in the arithmetic of T, and back, each rounded at most once.
 template <class T, class Storage>
 [[nodiscard]] constexpr T from_storage(Storage value) noexcept {

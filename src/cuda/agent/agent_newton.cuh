@@ -1,0 +1,191 @@
+// Projected Newton on one row that a block holds: from samples in memory to values, codes, dual
+// variables and a report in memory.
+//
+// Mapping: a block a row, some neighbouring samples a thread, in registers while they are iterated
+// on; see step/newton_threads.h. Traffic: x, lam and a start are read once, what is asked for is
+// written once. Shared memory: two numbers in float64 for each sample of the row and of the rows of
+// pairs that it starts from, three with a lam an edge.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/tuning/tuning_newton.h"
+#include "cuda/warp/placed_images.cuh"
+#include "cuda/warp/placed_rows.cuh"
+#include "cuda/warp/row_threads.cuh"
+#include "step/newton_threads.h"
+#include "step/row/row_io.h"
+#include "step/segment.h"
+#include "tautline/partition.h"
+
+namespace tautline::detail {
+
+/// An array of any type, where it is given.
+template <class Data>
+struct NewtonRows {
+  Data* data = nullptr;
+  DType dtype = DType::float32;
+  PlacedRows<const void* const> rows;  // offsets only
+
+  NewtonRows() = default;
+  NewtonRows(const BasicRowArray<Data>& array, const Rows& batch) noexcept
+      : data(array.given ? array.data : nullptr), dtype(array.dtype), rows(array, batch) {}
+
+  [[nodiscard]] __device__ std::int64_t place(std::int64_t row, std::int32_t i) const noexcept {
+    return rows.offset(row) + i * rows.stride;
+  }
+};
+
+/// What the kernel is told of a call.
+struct NewtonCall {
+  std::int64_t count;
+  std::int32_t n;
+  NewtonRows<const void> x;
+  NewtonRows<const void> lam;
+  double lam_number;  // where there is no array
+  NewtonRows<const void> start;
+  NewtonRows<void> y;
+  NewtonRows<void> dual;
+  bool sharp;
+  bool polish;
+  NewtonOptions options;
+  std::uint32_t* partition;  // null: not wanted; so the next three
+  double* gap;
+  std::int32_t* iterations;
+  std::uint8_t* converged;
+  std::uint8_t* left;  // 1 for rows that are left to others, and of which nothing is written
+};
+
+/// Bytes of shared memory of a row.
+template <int kThreads>
+[[nodiscard]] constexpr std::size_t newton_shared_bytes(std::int32_t n, bool has_start,
+                                                        bool by_edge) noexcept {
+  const auto samples = static_cast<std::size_t>(newton_samples(n, newton_levels(n, has_start)));
+  return sizeof(double) * (samples * (by_edge ? 3 : 2) + RowThreads<kThreads>::kSharedDoubles) +
+         sizeof(std::uint32_t) * static_cast<std::size_t>(partition_words(n));
+}
+
+template <int kThreads, int kItems>
+class AgentNewton {
+ public:
+  __device__ AgentNewton(const NewtonCall& call, void* shared) noexcept
+      : call_(call),
+        has_start_(call.start.data != nullptr),
+        by_edge_(call.lam.data != nullptr && call.lam.rows.size > 1),
+        threads_(static_cast<double*>(shared)) {
+    const std::int32_t samples = newton_samples(call.n, newton_levels(call.n, has_start_));
+    double* numbers = static_cast<double*>(shared) + RowThreads<kThreads>::kSharedDoubles;
+    memory_.x = numbers;
+    memory_.u = numbers + samples;
+    memory_.lam = by_edge_ ? numbers + 2 * samples : nullptr;
+    codes_ = reinterpret_cast<std::uint32_t*>(numbers + (by_edge_ ? 3 : 2) * samples);
+  }
+
+  __device__ void solve(std::int64_t row) noexcept {
+    threads_.sync();  // shared memory is that of the row before
+    const bool is_usual = load(row);
+    NewtonThreads<RowThreads<kThreads>, kItems> newton(threads_, memory_, call_.n);
+    NewtonOutcome outcome = {};
+    if (is_usual) outcome = newton.solve(call_.options, load_start(row));
+    const bool is_left = !is_usual || (call_.polish && !outcome.converged);
+    if (threads_.thread() == 0) call_.left[row] = is_left ? 1 : 0;
+    if (is_left) return;
+    store(row, newton);
+    if (threads_.thread() != 0) return;
+    if (call_.gap != nullptr) call_.gap[row] = outcome.gap;
+    if (call_.iterations != nullptr) call_.iterations[row] = outcome.iterations;
+    if (call_.converged != nullptr) call_.converged[row] = outcome.converged ? 1 : 0;
+  }
+
+ private:
+  // Squares of samples, and products with lams, that float64 holds with all their digits.
+  static constexpr double kSmallest = 0x1p-400;
+  static constexpr double kLargest = 0x1p400;
+
+  /// Whether all values are as the search wants them. Samples are counted from the first.
+  __device__ bool load(std::int64_t row) noexcept {
+    origin_ = load_as<double>(call_.x.data, call_.x.dtype, call_.x.place(row, 0));
+    double largest = 0;
+    bool is_usual = true;
+    for (int i = threads_.thread(); i < call_.n; i += kThreads) {
+      const double sample =
+          load_as<double>(call_.x.data, call_.x.dtype, call_.x.place(row, i)) - origin_;
+      memory_.x[i] = sample;
+      largest = fmax(largest, fabs(sample));
+      is_usual = is_usual && fabs(sample) <= kLargest;  // not NaN
+    }
+    largest = threads_.largest(largest);
+    is_usual = is_usual && (largest == 0 || largest >= kSmallest);
+    memory_.range = 2 * largest;  // at most
+    // No edge carries more, and a larger bound would take digits from the gap.
+    const double most = largest > 0 ? memory_.range * call_.n : 1;
+    const auto bounded = [&](double lam) {
+      is_usual = is_usual && lam >= kSmallest;
+      return fmin(lam, most);
+    };
+    memory_.row_lam = call_.lam_number;
+    if (by_edge_) {
+      for (int e = threads_.thread(); e < call_.n - 1; e += kThreads) {
+        memory_.lam[e] =
+            bounded(load_as<double>(call_.lam.data, call_.lam.dtype, call_.lam.place(row, e)));
+      }
+    } else if (call_.lam.data != nullptr) {
+      memory_.row_lam = load_as<double>(call_.lam.data, call_.lam.dtype, call_.lam.place(row, 0));
+    }
+    if (!by_edge_) memory_.row_lam = bounded(memory_.row_lam);
+    return !threads_.any(!is_usual);
+  }
+
+  /// Whether there is one; where it is not finite it is 0. What was at its bound must be there
+  /// again, though it was rounded.
+  __device__ bool load_start(std::int64_t row) noexcept {
+    if (!has_start_) return false;
+    const double unit = unit_of(call_.start.dtype);
+    bool is_finite = true;
+    for (int e = threads_.thread(); e < call_.n - 1; e += kThreads) {
+      const double u =
+          load_as<double>(call_.start.data, call_.start.dtype, call_.start.place(row, e));
+      is_finite = is_finite && u - u == 0;
+      const double bound = by_edge_ ? memory_.lam[e] : memory_.row_lam;
+      memory_.u[e] = fabs(u) > bound - unit * bound ? copysign(bound, u) : u;
+    }
+    if (!threads_.any(!is_finite)) return true;
+    for (int e = threads_.thread(); e < call_.n - 1; e += kThreads) memory_.u[e] = 0;
+    return true;
+  }
+
+  template <class Newton>
+  __device__ void store(std::int64_t row, const Newton& newton) noexcept {
+    const auto words = static_cast<int>(partition_words(call_.n));
+    constexpr auto kPlain = static_cast<std::uint32_t>(Code::plain);
+    for (int w = threads_.thread(); w < words; w += kThreads) codes_[w] = w == 0 ? kPlain : 0;
+    threads_.sync();
+    newton.for_each_result([&](std::int32_t i, double mean, double u, int jump) {
+      const double smooth = mean + origin_;
+      const double value = call_.sharp ? mirror(memory_.x[i] + origin_, smooth) : smooth;
+      store_as(call_.y.data, call_.y.dtype, call_.y.place(row, i), value);
+      if (i + 1 == call_.n) return;
+      if (call_.dual.data != nullptr) {
+        store_as(call_.dual.data, call_.dual.dtype, call_.dual.place(row, i), u);
+      }
+      const auto code = static_cast<std::uint32_t>(jump > 0 ? Code::up : Code::down);
+      if (jump != 0) atomicOr(codes_ + (i + 1) / 16, code << (2 * ((i + 1) % 16)));
+    });
+    if (call_.partition == nullptr) return;
+    threads_.sync();
+    for (int w = threads_.thread(); w < words; w += kThreads) {
+      call_.partition[row * words + w] = codes_[w];
+    }
+  }
+
+  const NewtonCall& call_;
+  const bool has_start_;
+  const bool by_edge_;
+  const RowThreads<kThreads> threads_;
+  NewtonMemory memory_ = {};
+  std::uint32_t* codes_;
+  double origin_ = 0;
+};
+
+}  // namespace tautline::detail

@@ -1,0 +1,233 @@
+// The Newton solver that a device's threads run together, by the processor's threads.
+#include "step/newton_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <barrier>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "reference/tv1d_reference.h"
+#include "support/rows.h"
+
+namespace tautline::testing {
+namespace {
+
+/// What all threads of a row see of one another.
+struct Meeting {
+  explicit Meeting(int count) : barrier(count), numbers(static_cast<std::size_t>(count)) {}
+
+  std::barrier<> barrier;
+  std::vector<std::array<double, 8>> numbers;  // of each thread
+};
+
+class HostThreads {
+ public:
+  HostThreads(Meeting& meeting, int thread) : meeting_(meeting), thread_(thread) {}
+
+  [[nodiscard]] int thread() const { return thread_; }
+  [[nodiscard]] int count() const { return static_cast<int>(meeting_.numbers.size()); }
+  void sync() const { meeting_.barrier.arrive_and_wait(); }
+
+  [[nodiscard]] double before(double own) const {
+    double value = 0;
+    tell({own}, [&] { value = thread_ > 0 ? at(thread_ - 1)[0] : 0; });
+    return value;
+  }
+  [[nodiscard]] double behind(double own) const {
+    double value = 0;
+    tell({own}, [&] { value = thread_ + 1 < count() ? at(thread_ + 1)[0] : 0; });
+    return value;
+  }
+  template <int kCount>
+  void sum(double (&values)[kCount]) const {
+    std::array<double, 8> own = {};
+    std::copy_n(values, kCount, own.begin());
+    tell(own, [&] {
+      for (int i = 0; i < kCount; ++i) {
+        values[i] = 0;
+        for (int t = 0; t < count(); ++t) values[i] += at(t)[static_cast<std::size_t>(i)];
+      }
+    });
+  }
+  [[nodiscard]] double largest(double own) const {
+    tell({own}, [&] {
+      for (int t = 0; t < count(); ++t) own = std::max(own, at(t)[0]);
+    });
+    return own;
+  }
+  [[nodiscard]] detail::OpenSegment open_before(const detail::OpenSegment& own) const {
+    detail::OpenSegment before = {false, 0, 0, 0};
+    tell({own.is_own ? 1.0 : 0.0, static_cast<double>(own.start), own.sum, own.u}, [&] {
+      for (int t = 0; t < thread_; ++t) {
+        before =
+            before.joined({at(t)[0] != 0, static_cast<std::int32_t>(at(t)[1]), at(t)[2], at(t)[3]});
+      }
+    });
+    return before;
+  }
+  [[nodiscard]] double next(bool has_value, double value) const {
+    double found = 0;
+    tell({has_value ? 1.0 : 0.0, value}, [&] {
+      for (int t = count() - 1; t > thread_; --t) {
+        if (at(t)[0] != 0) found = at(t)[1];
+      }
+    });
+    return found;
+  }
+
+ private:
+  [[nodiscard]] const std::array<double, 8>& at(int thread) const {
+    return meeting_.numbers[static_cast<std::size_t>(thread)];
+  }
+  template <class Read>
+  void tell(const std::array<double, 8>& own, const Read& read) const {
+    meeting_.numbers[static_cast<std::size_t>(thread_)] = own;
+    sync();
+    read();
+    sync();
+  }
+
+  Meeting& meeting_;
+  int thread_;
+};
+
+struct Solved {
+  std::vector<double> y, dual;
+  std::vector<int> jumps;  // behind each sample
+  detail::NewtonOutcome outcome = {};
+};
+
+Solved solve(int threads, const std::vector<double>& x, const std::vector<double>& lam,
+             const detail::NewtonOptions& options, const std::vector<double>& start = {}) {
+  const auto n = static_cast<std::int32_t>(x.size());
+  const auto room =
+      static_cast<std::size_t>(detail::newton_samples(n, detail::newton_levels(n, !start.empty())));
+  std::vector<double> samples(room), u(room), lams(room);
+  for (std::size_t i = 0; i < x.size(); ++i) samples[i] = x[i] - x[0];
+  std::copy(lam.begin(), lam.end(), lams.begin());
+  std::copy(start.begin(), start.end(), u.begin());
+  Solved solved = {std::vector<double>(x.size()), std::vector<double>(x.size()),
+                   std::vector<int>(x.size())};
+  Meeting meeting(threads);
+  const auto run = [&](int thread) {
+    const HostThreads own(meeting, thread);
+    detail::NewtonThreads<HostThreads, 32> newton(
+        own, {samples.data(), u.data(), lams.data(), 0, range_of(x)}, n);
+    const detail::NewtonOutcome outcome = newton.solve(options, !start.empty());
+    if (thread == 0) solved.outcome = outcome;
+    newton.for_each_result([&](std::int32_t i, double mean, double dual, int jump) {
+      const auto at = static_cast<std::size_t>(i);
+      solved.y[at] = mean + x[0];
+      solved.dual[at] = dual;
+      solved.jumps[at] = jump;
+    });
+  };
+  std::vector<std::thread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back(run, t);
+  run(0);
+  for (std::thread& other : others) other.join();
+  return solved;
+}
+
+constexpr detail::NewtonOptions kOptions = {100, 0, false};
+
+TEST(NewtonThreads, FindTheReferencesValuesOnEveryFamily) {
+  Random random(base_seed());
+  for (const Family& family : families()) {
+    for (const int n : {2, 3, 40, 150, 500}) {
+      for (const double size : {0.05, 1.0, 20.0}) {
+        const std::vector<double> x = family.make(random, n);
+        std::vector<double> lam(x.size() - 1);
+        for (double& value : lam) value = size * static_cast<double>(1 + random() % 3) / 2;
+        const std::vector<double> expected = reference::prox_tv1d(x, lam);
+        for (const bool halves : {false, true}) {
+          detail::NewtonOptions options = kOptions;
+          options.halves = halves;
+          const Solved solved = solve(n > 150 ? 16 : n > 3 ? 5 : 1, x, lam, options);
+          EXPECT_TRUE(solved.outcome.converged) << family.name << " n " << n << " lam " << size;
+          for (std::size_t i = 0; i < x.size(); ++i) {
+            ASSERT_NEAR(solved.y[i], expected[i], 1e-12 * (range_of(x) + 1e-30))
+                << family.name << " n " << n << " lam " << size << " at " << i << ", "
+                << solved.outcome.iterations << " iterations, gap " << solved.outcome.gap;
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A row of some hundred samples with a lam an edge.
+struct Problem {
+  explicit Problem(Random& random, int n) : x(noise(random, n)), lam(x.size() - 1) {
+    for (double& value : lam) value = static_cast<double>(1 + random() % 4) / 2;
+  }
+  static std::vector<double> noise(Random& random, int n) {
+    std::vector<double> x(static_cast<std::size_t>(n));
+    for (double& value : x) value = static_cast<double>(random() % 1000) / 250;
+    return x;
+  }
+
+  std::vector<double> x, lam;
+};
+
+TEST(NewtonThreads, LeaveDualVariablesThatProveTheResult) {
+  Random random(base_seed());
+  for (const int n : {1, 2, 31, 200, 300}) {
+    const Problem problem(random, n);
+    const Solved solved = solve(10, problem.x, problem.lam, kOptions);
+    double sum = 0;
+    for (std::size_t e = 0; e + 1 < problem.x.size(); ++e) {
+      sum += problem.x[e] - solved.y[e];
+      ASSERT_NEAR(solved.dual[e], sum, 1e-10);
+      ASSERT_LE(std::abs(solved.dual[e]), problem.lam[e]);
+      const double rise = solved.y[e + 1] - solved.y[e];
+      ASSERT_EQ(solved.jumps[e], rise > 0 ? 1 : rise < 0 ? -1 : 0);
+      if (rise != 0) {
+        ASSERT_EQ(solved.dual[e], rise > 0 ? -problem.lam[e] : problem.lam[e]);
+      }
+    }
+    EXPECT_LE(solved.outcome.gap, 1e-20);
+  }
+}
+
+TEST(NewtonThreads, StayWhereTheyStartAtTheSolution) {
+  Random random(base_seed());
+  const Problem problem(random, 300);
+  const Solved first = solve(10, problem.x, problem.lam, kOptions);
+  EXPECT_GT(first.outcome.iterations, 1);
+  const Solved again = solve(10, problem.x, problem.lam, kOptions, first.dual);
+  EXPECT_EQ(again.outcome.iterations, 1);
+  EXPECT_EQ(again.jumps, first.jumps);
+}
+
+TEST(NewtonThreads, FindTheSameInAnyNumber) {
+  Random random(base_seed());
+  const Problem problem(random, 30);
+  const Solved one = solve(1, problem.x, problem.lam, kOptions);
+  for (const int threads : {2, 3, 7, 30, 40}) {
+    const Solved several = solve(threads, problem.x, problem.lam, kOptions);
+    EXPECT_EQ(several.jumps, one.jumps);
+    EXPECT_EQ(several.outcome.iterations, one.outcome.iterations);
+    for (std::size_t i = 0; i < one.y.size(); ++i) ASSERT_NEAR(several.y[i], one.y[i], 1e-14);
+  }
+}
+
+TEST(NewtonThreads, EndAtTheLimit) {
+  Random random(base_seed());
+  const Problem problem(random, 100);
+  const Solved solved = solve(5, problem.x, problem.lam, {1, 0, false});
+  EXPECT_FALSE(solved.outcome.converged);
+  EXPECT_EQ(solved.outcome.iterations, 1);
+  const double best = reference::objective(problem.x, problem.lam, {},
+                                           reference::prox_tv1d(problem.x, problem.lam));
+  const double ours = reference::objective(problem.x, problem.lam, {}, solved.y);
+  EXPECT_GT(ours, best);
+  EXPECT_LE(ours - best, solved.outcome.gap * (1 + 1e-12));
+}
+
+}  // namespace
+}  // namespace tautline::testing
