@@ -12,6 +12,7 @@ from measurements import BEST, Measurements, Median
 PEERS = ("prox_tv:", "condat_tv:")
 NO_PEER = "no peer"
 DOUGLAS_RACHFORD = "prox_tv:douglas_rachford"
+PROJECTED_NEWTON = "prox_tv:projected_newton"
 SPLIT_BREGMAN = "scikit_image:split_bregman"
 TWO = "ours:{}:2_threads"
 
@@ -24,6 +25,7 @@ ROWS_AVX2 = {"fp32": {"0.05": 3.0, "1": 6.0, "10": 4.0}}
 SIGNAL = {"fp32": {"0.05": 3.5, "1": 7.0, "10": 4.0, "100": 1.3}}
 HARD = 1.0
 TWO_THREADS = 1.8  # times faster than one
+NEWTON = 2.0  # than prox_tv's projected Newton
 # To the objective value that prox_tv's 35 iterations reach: than prox_tv on one core.
 IMAGE = {"fp64": 4.0}
 IMAGE_TWO_THREADS = {"fp64": 7.0}
@@ -177,6 +179,12 @@ def sections(measurements: Measurements) -> list[Section]:
             list(best.against_group("image_columns", "image_rows", COLUMNS)),
         ),
         Section("Backward against memcpy of the same bytes", list(_backward(best))),
+        Section("Newton against prox_tv's", list(_newton(best, "ours", PROJECTED_NEWTON, NEWTON))),
+        Section("Newton against the direct solver", list(_newton(best, "ours", "direct:{}", None))),
+        Section(
+            "Newton, halving steps against interpolating them",
+            list(_newton(best, "halving", "ours:{}", None)),
+        ),
         Section(
             "An image to the objective value that prox_tv reaches by itself",
             [
@@ -217,6 +225,20 @@ def _images(
             method = "" if who.startswith("ours") else who.split(":", 1)[0] + " "
             name = f"{case} {method}{dtype}, {ours.iterations} iterations"
             yield Comparison(name, ours, peer, run.get(case, peer), goals.get(dtype), wall=wall)
+
+
+def _newton(run: Run, who: str, other: str, goal: float | None) -> Iterator[Comparison]:
+    for case in run.cases("newton"):
+        for dtype in run.dtypes(case, who):
+            ours = run.get(case, f"{who}:{dtype}")
+            if ours is None:
+                continue
+            left = f", {100 * ours.left:.2g} % left" if ours.left else ""
+            name = f"{case} {dtype}, {ours.iterations} iterations at most{left}"
+            other_name = other.format(dtype)
+            against = run.get(case, other_name)
+            own_goal = goal if dtype == "fp64" else None
+            yield Comparison(name, ours, other_name, against, own_goal)
 
 
 def _threads(run: Run, group: str) -> Iterator[Comparison]:

@@ -32,9 +32,9 @@ class Median:
     scratch_bytes: int = 0
     saved_bytes: int = 0  # for the backward (2D)
     launches: int = 0
-    iterations: int = 0  # of a solver that is stopped at some accuracy
     difference: float = 0.0  # the largest from the CPU's result, as a fraction of the range
-    iterations: int = 0  # that a solver which ends by itself took, at most
+    iterations: int = 0  # that a solver which is stopped at some accuracy took, at most
+    left: float = 0.0  # share of rows that it did not solve
     error: str = ""  # why there is no time
 
     @property
@@ -151,6 +151,7 @@ def _median(entry: dict[str, Any], spread: dict[str, Any]) -> Median:
         spread=_short(spread["cpu_time"] / entry["cpu_time"], digits=2),
         scratch_bytes=int(entry.get("scratch_bytes", 0)),
         iterations=int(entry.get("solver_iterations", 0)),
+        left=float(entry.get("left", 0)),
     )
 
 

@@ -4,36 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "measure.h"
 #include "pool.h"
 #include "problem.h"
-#include "reference.h"
-#include "short_number.h"
 
 namespace bench {
 namespace {
-
-struct alignas(64) CacheLine {
-  std::byte bytes[64];
-};
-
-/// Says how wrong a result is; empty if it is right.
-template <class T>
-std::string difference_from_reference(const ForwardCase& c, const T* x, const std::vector<T>& y) {
-  const std::vector<double> exact_x = widened(std::span(x, y.size()));
-  const std::vector<double> exact_y = widened(std::span(y));
-  std::string why;
-  const auto reference = certified_solution(c, exact_x, why);
-  if (reference.empty()) return why;
-  const double error = largest_difference(reference, exact_y);
-  if (error <= kTolerance * range_of(exact_x) + rounding_of<T>(reference)) return {};
-  return "wrong by " + short_number(error);
-}
 
 template <class T>
 void solve(benchmark::State& state, const ForwardCase& c, int threads, const std::string& name) {
@@ -49,10 +28,7 @@ void solve(benchmark::State& state, const ForwardCase& c, int threads, const std
   if (!tautline::prox_tv1d_workspace(y_view, false, c.dim(), context, scratch).ok()) {
     return state.SkipWithError("prox_tv1d_workspace failed");
   }
-  const auto workspace =
-      std::make_unique_for_overwrite<CacheLine[]>(scratch / sizeof(CacheLine) + 1);
-  context.workspace = workspace.get();
-  context.workspace_size = scratch;
+  const KeptWorkspace workspace(scratch, context);
 
   const auto solve_batch = [&](const T* x) {
     return tautline::prox_tv1d(problem_of(c, x, penalty), y_view, partition, context);
@@ -73,19 +49,19 @@ void solve(benchmark::State& state, const ForwardCase& c, int threads, const std
 }
 
 template <class T>
-void add(const ForwardCase& c, int threads) {
-  std::string name = c.name() + "/ours:" + Storage<T>::kName;
+void add(const ForwardCase& c, const std::string& who, int threads) {
+  std::string name = c.name() + "/" + who + ":" + Storage<T>::kName;
   if (threads > 1) name.append(":").append(std::to_string(threads)).append("_threads");
   add_benchmark(name, [=](benchmark::State& state) { solve<T>(state, c, threads, name); });
 }
 
 }  // namespace
 
-void add_ours(const ForwardCase& c) {
+void add_ours(const ForwardCase& c, const std::string& who) {
   for (const int threads : c.threads) {
-    add<float>(c, threads);
-    add<double>(c, threads);
-    if (c.with_bf16) add<BFloat16>(c, threads);
+    add<float>(c, who, threads);
+    add<double>(c, who, threads);
+    if (c.with_bf16) add<BFloat16>(c, who, threads);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "forward.h"
 #include "images.h"
 #include "machine.h"
+#include "newton.h"
 
 namespace {
 
@@ -32,6 +33,7 @@ class MedianReporter final : public benchmark::ConsoleReporter {
       if (is_repetition ? !shown.empty() : run.aggregate_name != "median") continue;
       auto& counters = shown.emplace_back(run).counters;
       counters.erase("elements");
+      counters.erase("left");
       counters.erase("scratch_bytes");
       counters.erase("solver_iterations");
     }
@@ -69,6 +71,9 @@ void add_all(const bench::Peers& peers, const std::vector<bench::GreyImage>& ima
   }
   if (!peers.solvers.empty()) bench::add_empty_calls(cases);
   bench::add_backward();
+  for (const auto& [name, note] : bench::add_newton(peers, is_wanted)) {
+    benchmark::AddCustomContext("trial " + name, note);
+  }
   for (const auto& [name, note] : bench::add_images(images, peers, is_wanted)) {
     benchmark::AddCustomContext("trial " + name, note);
   }

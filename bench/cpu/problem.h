@@ -3,12 +3,15 @@
 
 #include <tautline/tautline.h>
 
+#include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "forward_case.h"
 #include "reference.h"
+#include "short_number.h"
 #include "storage.h"
 
 namespace bench {
@@ -46,5 +49,36 @@ template <class T>
   const Penalty<double> penalty(c);
   return certified_solution(problem_of(c, x.data(), penalty), why);
 }
+
+/// Says how wrong a result is; empty if it is right.
+template <class T>
+[[nodiscard]] std::string difference_from_reference(const ForwardCase& c, const T* x,
+                                                    const std::vector<T>& y) {
+  const std::vector<double> exact_x = widened(std::span(x, y.size()));
+  const std::vector<double> exact_y = widened(std::span(y));
+  std::string why;
+  const auto reference = certified_solution(c, exact_x, why);
+  if (reference.empty()) return why;
+  const double error = largest_difference(reference, exact_y);
+  if (error <= kTolerance * range_of(exact_x) + rounding_of<T>(reference)) return {};
+  return "wrong by " + short_number(error);
+}
+
+/// Memory that calls of a context find in its place from then on.
+class KeptWorkspace {
+ public:
+  KeptWorkspace(std::size_t bytes, tautline::Context& context)
+      : lines_(std::make_unique_for_overwrite<CacheLine[]>(bytes / sizeof(CacheLine) + 1)) {
+    context.workspace = lines_.get();
+    context.workspace_size = bytes;
+  }
+
+ private:
+  struct alignas(64) CacheLine {
+    std::byte bytes[64];
+  };
+
+  std::unique_ptr<CacheLine[]> lines_;
+};
 
 }  // namespace bench
