@@ -94,6 +94,8 @@ Status prox_tv1d_newton(const Problem1d& problem, const Newton1d& newton,
                     newton.iterations);
   arguments.require(newton.tol >= 0 && std::isfinite(newton.tol), "newton.tol",
                     "must be >= 0 and finite", newton.tol);
+  arguments.require(newton.line_search <= LineSearch::halving, "newton.line_search",
+                    "must be interpolation or halving", static_cast<double>(newton.line_search));
   call.newton = newton;
   if (newton.start.given()) {
     call.start = arguments.shaped("newton.start", newton.start, Along::edges);

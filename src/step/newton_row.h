@@ -133,6 +133,10 @@ class NewtonRow {
   [[nodiscard]] static constexpr double size(double value) noexcept {
     return larger(value, -value);
   }
+  /// Whether y falls as a dual variable at its bound has it. Their product may be 0 by underflow.
+  [[nodiscard]] static constexpr bool is_jump(double fall, double bound) noexcept {
+    return bound > 0 ? fall > 0 : fall < 0;
+  }
   /// Sums of samples are taken from the first of them: of neighbours that are alike no digit is
   /// lost.
   [[nodiscard]] static constexpr double sum_from_first(const double* x, std::int32_t first,
@@ -240,7 +244,7 @@ constexpr NewtonRow::Aim NewtonRow::aim(const Row& row) noexcept {
       const double fall = left - right;
       const double cost = size(fall * a_.u[first]);
       found.jumps += cost;
-      if (fall * a_.u[first] < 0) {
+      if (fall != 0 && !is_jump(fall, a_.u[first])) {
         found.jumps_lost += 2 * cost;
         const double lengths[] = {static_cast<double>(first - before),
                                   static_cast<double>(last - first)};
@@ -389,7 +393,7 @@ constexpr void NewtonRow::store_codes(Code* codes) noexcept {
       const std::int32_t border = start_of(borders);
       const double fall =
           sums[borders - 1] * (last - border) - sum * (border - start_of(borders - 1));
-      if (fall * a_.u[border] > 0) break;
+      if (is_jump(fall, a_.u[border])) break;
       sum += sums[borders - 1];
     }
     sums[borders] = sum;
