@@ -47,10 +47,10 @@ class GuardedBlock {
 
 /// Runs the worker that make(scratch) gives.
 template <class Call, class Make>
-Status run(const Call& call, const Rows& rows, std::size_t bytes, const Context& context,
-           Make make) {
+Status run(const Call& call, const Rows& rows, std::size_t bytes, const WorkspaceRules& rules,
+           const Context& context, Make make) {
   if (context.workspace != nullptr) {
-    if (const Status status = check_workspace(bytes, context); !status.ok()) return status;
+    if (const Status status = check_workspace(bytes, context, rules); !status.ok()) return status;
   }
   GuardedBlock block(bytes);
   Scratch scratch(block.begin());
@@ -67,7 +67,7 @@ Status run(const Call& call, const Rows& rows, std::size_t bytes, const Context&
 
 template <class Worker, class Call>
 Status run(const Call& call, const Rows& rows, bool weighted, const Context& context) {
-  return run(call, rows, row_scratch_bytes(rows.n, weighted), context,
+  return run(call, rows, row_scratch_bytes(rows.n, weighted), kRowsWorkspace, context,
              [&](Scratch& scratch) { return Worker(call, RowScratch(scratch, rows.n, weighted)); });
 }
 
@@ -113,7 +113,10 @@ std::size_t newton_workspace1d(const Rows& rows, const Context& /*context*/) noe
 Status newton1d(const NewtonForward1d& call, const Context& context) noexcept {
   const Rows& rows = call.problem.rows;
   if (const Status status = check_lam_number(call.problem.lam); !status.ok()) return status;
-  return run(call, rows, newton_scratch_bytes(rows.n), context,
+  constexpr WorkspaceRules kRules = {
+      "must be memory of the size that prox_tv1d_newton_workspace gives",
+      "must be at least what prox_tv1d_newton_workspace gives"};
+  return run(call, rows, newton_scratch_bytes(rows.n), kRules, context,
              [&](Scratch& scratch) { return NewtonWorker(call, NewtonScratch(scratch, rows.n)); });
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/newton.h"
 #include "support/solve.h"
 #include "tautline/error.h"
 
@@ -132,6 +133,26 @@ TEST(RefusedRows, HaveABadLamForAllOfTheRow) {
         EXPECT_EQ(std::isfinite(row_of(y, row).front()), row != kBad);
       }
     }
+  }
+}
+
+TEST(NewtonRefusedRows, HaveANegativeOrNanLam) {
+  Batch batch;
+  const NewtonCall good(batch.x, kRows, batch.problem().lam);
+  for (const double value : {-1.0, kNan}) {
+    batch.lam[static_cast<std::size_t>(kBad * (kLength - 1) + 5)] = value;
+    const NewtonCall bad(batch.x, kRows, batch.problem().lam);
+    for (const auto values : {&NewtonCall::y, &NewtonCall::dual, &NewtonCall::gap}) {
+      expect_nan(bad.*values);
+      expect_same_neighbours(bad.*values, good.*values);
+    }
+    EXPECT_EQ(row_of(bad.partition, kBad),
+              (std::vector<std::uint32_t>{static_cast<std::uint32_t>(Code::plain), 0, 0}));
+    expect_same_neighbours(bad.partition, good.partition);
+    EXPECT_EQ(bad.iterations[kBad], 0);
+    expect_same_neighbours(bad.iterations, good.iterations);
+    EXPECT_EQ(bad.converged[kBad], 0);
+    expect_same_neighbours(bad.converged, good.converged);
   }
 }
 

@@ -29,13 +29,13 @@ double largest_size(const std::vector<double>& values) {
   return largest;
 }
 
+}  // namespace
+
 Lam lam_of(const Row& row) {
   const auto edges = static_cast<std::int64_t>(row.lam.size());
   if (edges == 1) return row.lam.front();
   return tautline::view(row.lam.data(), {edges});
 }
-
-}  // namespace
 
 std::string dtype_name(DType dtype) {
   constexpr const char* kNames[] = {"float16", "bfloat16", "float32", "float64"};

@@ -31,6 +31,9 @@ class Array {
   std::vector<std::byte> bytes_;
 };
 
+/// lam as a call takes it.
+Lam lam_of(const Row& row);
+
 /// Solves a row whose values, rounded to `dtype` first, are in `row`.
 struct Solution {
   explicit Solution(const Row& row, DType dtype = DType::float64, Mode mode = Mode::smooth);

@@ -1,0 +1,33 @@
+// A call of the Newton solver on float64 rows, with all that it can leave.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "support/rows.h"
+#include "tautline/tautline.h"
+
+namespace tautline::testing {
+
+struct NewtonCall {
+  /// One row, with a lam or one an edge.
+  explicit NewtonCall(const Row& row, const Newton1d& newton = {}, Mode mode = Mode::smooth);
+  /// `rows` rows one behind the other.
+  NewtonCall(const std::vector<double>& x, std::int64_t rows, const Lam& lam,
+             const Newton1d& newton = {}, const Context& context = {}, Mode mode = Mode::smooth);
+
+  [[nodiscard]] std::vector<Code> codes() const;
+  [[nodiscard]] ConstView dual_view() const;
+
+  std::int64_t rows;
+  std::int64_t n;
+  std::vector<double> y, dual, gap;
+  std::vector<std::int32_t> iterations;
+  std::vector<std::uint8_t> converged;
+  std::vector<std::uint32_t> partition;
+};
+
+/// What certificate1d says of y.
+double certificate_of(const Row& row, const std::vector<double>& y);
+
+}  // namespace tautline::testing
