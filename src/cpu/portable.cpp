@@ -224,6 +224,7 @@ constexpr VectorKernels<T> kKernels = {
 
 }  // namespace
 
-constinit const CpuTarget kPortableTarget = {"portable", kKernels<float>, kKernels<double>};
+constinit const CpuTarget kPortableTarget = {"portable", kKernels<float>, kKernels<double>, 0,
+                                             nullptr};
 
 }  // namespace tautline::detail

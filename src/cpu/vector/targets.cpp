@@ -22,6 +22,7 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "cpu/vector/find_jumps-inl.h"
 #include "cpu/vector/gradients-inl.h"
+#include "cpu/vector/newton-inl.h"
 #include "cpu/vector/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -51,16 +52,20 @@ namespace tautline::detail {
 namespace {
 
 #if HWY_TARGETS & HWY_AVX3
-constexpr CpuTarget kAvx512 = {"avx512", N_AVX3::kKernels<float>, N_AVX3::kKernels<double>};
+constexpr CpuTarget kAvx512 = {"avx512", N_AVX3::kKernels<float>, N_AVX3::kKernels<double>,
+                               N_AVX3::kNewtonLanes, N_AVX3::newton_in_lanes};
 #endif
 #if HWY_TARGETS & HWY_AVX2
-constexpr CpuTarget kAvx2 = {"avx2", N_AVX2::kKernels<float>, N_AVX2::kKernels<double>};
+constexpr CpuTarget kAvx2 = {"avx2", N_AVX2::kKernels<float>, N_AVX2::kKernels<double>,
+                             N_AVX2::kNewtonLanes, N_AVX2::newton_in_lanes};
 #endif
 #if HWY_TARGETS & HWY_SSE4
-constexpr CpuTarget kSse4 = {"sse4", N_SSE4::kKernels<float>, N_SSE4::kKernels<double>};
+constexpr CpuTarget kSse4 = {"sse4", N_SSE4::kKernels<float>, N_SSE4::kKernels<double>,
+                             N_SSE4::kNewtonLanes, N_SSE4::newton_in_lanes};
 #endif
 #if HWY_TARGETS & HWY_NEON
-constexpr CpuTarget kNeon = {"neon", N_NEON::kKernels<float>, N_NEON::kKernels<double>};
+constexpr CpuTarget kNeon = {"neon", N_NEON::kKernels<float>, N_NEON::kKernels<double>,
+                             N_NEON::kNewtonLanes, N_NEON::newton_in_lanes};
 #endif
 
 }  // namespace

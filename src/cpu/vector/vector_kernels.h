@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/vector/lane_jobs.h"
+#include "cpu/vector/newton_lanes.h"
 #include "cpu/vector/segment_list.h"
 
 namespace tautline::detail {
@@ -86,6 +87,8 @@ struct CpuTarget {
   const char* name;
   VectorKernels<float> float32;
   VectorKernels<double> float64;
+  std::int32_t newton_lanes;  // 0: there is no such code
+  void (*newton)(NewtonLanes&) noexcept;
 
   template <class T>
   [[nodiscard]] const VectorKernels<T>& kernels() const noexcept {

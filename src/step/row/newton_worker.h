@@ -64,9 +64,33 @@ class NewtonWorker {
     if (!outcome.converged && (loaded.kind == Kind::split || call_.newton.polish)) {
       solver_.solve({.n = n(), .per_edge = n() > 1});  // which finds nothing there to scale
     }
-    if (call_.dual.given || call_.gap != nullptr) store_dual(row, loaded);
-    store_y(row, loaded);
-    store_outcome(row, outcome);
+    store(row, loaded, outcome);
+  }
+
+  // --- Rows that others iterate on ---
+
+  /// What they have to know: n samples and n - 1 lams.
+  struct StagedRow {
+    const double* x;
+    const double* lam;
+    double range;
+  };
+  /// Whether a row is for them; else it is for the call above.
+  [[nodiscard]] bool stage(std::int64_t row, StagedRow& staged) noexcept {
+    if (n() == 0 || call_.start.given) return false;
+    staged_ = load(row);
+    staged = {s_.row.x, s_.row.lam, staged_.range};
+    return staged_.kind == Kind::usual;
+  }
+  /// Where they tell how it ended, of the row that was staged last: u before each sample and behind
+  /// the last, and the samples before which it stays at its bound.
+  [[nodiscard]] double* staged_u() noexcept { return s_.u; }
+  [[nodiscard]] std::int32_t* staged_fixed() noexcept { return s_.row.lower; }
+  void finish(std::int64_t row, std::int32_t fixed_count, int iterations) noexcept {
+    NewtonRow newton = newton_row(staged_);
+    newton.take(fixed_count);
+    find_values(newton);
+    store(row, staged_, {iterations, true});
   }
 
  private:
@@ -136,8 +160,7 @@ class NewtonWorker {
     return loaded;
   }
 
-  /// Leaves values and codes in scratch, as the direct solver does.
-  TAUTLINE_HOST_DEVICE Outcome iterate(std::int64_t row, const Loaded& loaded) noexcept {
+  [[nodiscard]] TAUTLINE_HOST_DEVICE NewtonRow newton_row(const Loaded& loaded) const noexcept {
     const NewtonArrays arrays = {.x = s_.row.x,
                                  .lam = s_.row.lam,
                                  .u = s_.u,
@@ -146,16 +169,26 @@ class NewtonWorker {
                                  .fixed = s_.row.lower,
                                  .coarse_x = s_.coarse_x,
                                  .coarse_lam = s_.coarse_lam};
-    NewtonRow newton(arrays, n(), loaded.range,
-                     {.iterations = call_.newton.iterations,
-                      .tol = call_.newton.tol,
-                      .halves = call_.newton.line_search == LineSearch::halving});
+    return {arrays,
+            n(),
+            loaded.range,
+            {.iterations = call_.newton.iterations,
+             .tol = call_.newton.tol,
+             .halves = call_.newton.line_search == LineSearch::halving}};
+  }
+
+  TAUTLINE_HOST_DEVICE Outcome iterate(std::int64_t row, const Loaded& loaded) noexcept {
+    NewtonRow newton = newton_row(loaded);
     Outcome outcome;
     outcome.converged = newton.solve(load_start(row, loaded.scale));
     outcome.iterations = newton.iterations();
+    find_values(newton);
+    return outcome;
+  }
+  /// Leaves values and codes in scratch, as the direct solver does.
+  TAUTLINE_HOST_DEVICE void find_values(NewtonRow& newton) noexcept {
     newton.store_codes(s_.row.codes);
     fill_values(s_.row.x, UnitWeights{}, EdgeLam<double>{s_.row.lam}, s_.row.codes, n(), s_.row.y);
-    return outcome;
   }
 
   /// Loads where to start, if that is known and finite.
@@ -216,6 +249,13 @@ class NewtonWorker {
     store_outcome(row, {});
   }
 
+  TAUTLINE_HOST_DEVICE void store(std::int64_t row, const Loaded& loaded,
+                                  const Outcome& outcome) noexcept {
+    if (call_.dual.given || call_.gap != nullptr) store_dual(row, loaded);
+    store_y(row, loaded);
+    store_outcome(row, outcome);
+  }
+
   TAUTLINE_HOST_DEVICE void store_y(std::int64_t row, const Loaded& loaded) noexcept {
     const Forward1d& problem = call_.problem;
     double* y = s_.row.y;
@@ -241,6 +281,7 @@ class NewtonWorker {
   NewtonScratch s_;
   ForwardWorker forward_;
   RowSolver solver_;
+  Loaded staged_ = {};
 };
 
 }  // namespace tautline::detail
