@@ -1,4 +1,4 @@
-"""Derivatives of the 2D op, behind the three doors of `tautline._doors`.
+"""The 2D op as one that iterates (`tautline._iterated`), and its derivatives.
 
 They are the maps of `tautline._maps`, over the partitions of all passes (those of the
 iterations) or of the last two (those of the exact solution).
@@ -14,22 +14,14 @@ import torch
 from torch import Tensor
 
 from tautline import _extension
-from tautline._doors import (
-    are_transforms_active,
-    below_autograd,
-    by_function,
-    register_reading,
-    takes_eager_door,
-    takes_functions_door,
-)
+from tautline._doors import register_reading
+from tautline._iterated import EagerDoor, Iteration, register
 from tautline._maps import (
     Argument,
     Batch,
     Sharing,
     adjoint_of_pull_back,
     adjoint_of_push_forward,
-    gradients_of_arguments,
-    push_forward,
 )
 
 
@@ -112,171 +104,34 @@ class Options(NamedTuple):
     of_solution: bool
 
 
-class Report(NamedTuple):
-    """What a call leaves beside y, none of which has a derivative."""
-
-    done: Tensor
-    gap: Tensor
-    dual: Tensor
+class ProxTv2d(EagerDoor):
+    """The eager door to the op."""
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Keep what the derivatives need."""
-    x, row_lam, column_lam, _start, *rest = inputs
-    options = Options(*rest[:7])
-    ctx.images = Images(
+def _make_batch(x: Tensor, options: Sequence[Any]) -> Images:
+    call = Options(*options[: len(Options._fields)])
+    return Images(
         x.dtype,
-        options.height_dim,
-        options.width_dim,
-        options.sharpen,
-        options.iterations,
-        options.of_solution,
-        x.shape[options.height_dim],
-        x.shape[options.width_dim],
+        call.height_dim,
+        call.width_dim,
+        call.sharpen,
+        call.iterations,
+        call.of_solution,
+        x.shape[call.height_dim],
+        x.shape[call.width_dim],
     )
-    ctx.lams = (Argument.of(row_lam), Argument.of(column_lam))
-    saved = output[1:4]
-    ctx.save_for_backward(*saved)
-    return saved
 
 
-def _gradients(ctx: Any, grad_y: Tensor | None) -> tuple[Tensor | None, ...]:
-    """Give the gradients of x, the lams and start, None for those that nobody needs."""
-    wants_x, wants_row_lam, wants_column_lam, wants_start = ctx.needs_input_grad[:4]
-    if wants_start:
-        _refuse_start()
-    if grad_y is None:
-        return None, None, None, None
-    wants_lams = (wants_row_lam, wants_column_lam)
-    gradients = gradients_of_arguments(
-        ctx.images, ctx.saved_tensors, grad_y, ctx.lams, wants_x, wants_lams
-    )
-    return (*gradients, None)
-
-
-def _refuse_start() -> None:
-    raise NotImplementedError("prox_tv2d: takes start for a constant; give it detached")
-
-
-class ProxTv2d(torch.autograd.Function):
-    """The eager door to the op: (x, row_lam, column_lam, start, *options) to y."""
-
-    @staticmethod
-    def forward(ctx: Any, *inputs: Any) -> Tensor:
-        with below_autograd():
-            output = _op_for(inputs[1])(*inputs, True, False)
-        _save(ctx, inputs, output)
-        return output[0]  # type: ignore[no-any-return]
-
-    @staticmethod
-    def backward(ctx: Any, grad_y: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled() or not takes_eager_door():
-            return (*_gradients(ctx, grad_y), *[None] * 7)
-        with below_autograd():  # nobody records these calls
-            return (*_gradients(ctx, grad_y), *[None] * 7)
-
-
-class Solve2d(torch.autograd.Function):
-    """The functions' door: (x, row_lam, column_lam, start, *options, report) to all results."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(*inputs: Any) -> tuple[Tensor, ...]:
-        """Solve, with the partitions."""
-        *arguments, report = inputs
-        return _op_for(inputs[1])(*arguments, True, report)  # type: ignore[no-any-return]
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        """Keep what the derivatives need."""
-        ctx.save_for_forward(*_save(ctx, inputs, output))
-        ctx.mark_non_differentiable(*output[1:])
-        ctx.set_materialize_grads(False)
-
-    @staticmethod
-    def backward(ctx: Any, grad_y: Tensor | None, *_: None) -> tuple[Tensor | None, ...]:
-        """Give the gradients of x and the lams."""
-        return (*_gradients(ctx, grad_y), *[None] * 8)
-
-    @staticmethod
-    def jvp(
-        ctx: Any,
-        tangent_x: Tensor | None,
-        tangent_row_lam: Tensor | None,
-        tangent_column_lam: Tensor | None,
-        tangent_start: Tensor | None,
-        *_: None,
-    ) -> tuple[Tensor | None, ...]:
-        """Give the direction of y."""
-        if tangent_start is not None:
-            _refuse_start()
-        tangent_lams = (tangent_row_lam, tangent_column_lam)
-        tangent_y = push_forward(ctx.images, ctx.saved_tensors, tangent_x, tangent_lams)
-        return (tangent_y, *[None] * 5)
-
-
-def _op_for(row_lam: Tensor | float) -> Any:
-    return _extension.solve2d if isinstance(row_lam, Tensor) else _extension.solve2d_number
-
-
-def solve(
-    x: Tensor,
-    row_lam: Tensor | float,
-    column_lam: Tensor | float,
-    start: Tensor | None,
-    options: Options,
-    needs_gradient: bool,
-) -> Tensor:
-    """Solve through the door that gives all derivatives which can be asked for here."""
-    arguments = (x, row_lam, column_lam, start, *options)
-    if not takes_eager_door():
-        y, _ = _solve(arguments, needs_gradient, False)
-        return y
-    if needs_gradient:
-        return ProxTv2d.apply(*arguments)  # type: ignore[no-any-return]
-    with below_autograd():
-        return _op_for(row_lam)(*arguments, False, False)[0]  # type: ignore[no-any-return]
-
-
-def solve_and_report(
-    x: Tensor,
-    row_lam: Tensor | float,
-    column_lam: Tensor | float,
-    start: Tensor | None,
-    options: Options,
-    needs_gradient: bool,
-) -> tuple[Tensor, Report]:
-    """Solve through one of the doors that give the report as well."""
-    y, report = _solve((x, row_lam, column_lam, start, *options), needs_gradient, True)
-    return y, Report(*report)
-
-
-def _solve(
-    arguments: tuple[Any, ...], needs_gradient: bool, report: bool
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    if takes_functions_door():
-        y, _, _, *others = by_function(Solve2d, *arguments, report)
-    else:
-        # Functionalize hides from us whether a gradient will be asked for.
-        keeps = needs_gradient or are_transforms_active()
-        y, _, _, *others = _op_for(arguments[1])(*arguments, keeps, report)
-    return y, tuple(others)
-
-
-def _save_solve(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    _save(ctx, inputs, output)
-    ctx.keeps_partitions = inputs[11]
-    ctx.mark_non_differentiable(*output[1:])
-    ctx.set_materialize_grads(False)
-
-
-def _backward_of_solve(
-    ctx: Any, grad_y: Tensor | None, *_: Tensor | None
-) -> tuple[Tensor | None, ...]:
-    if not ctx.keeps_partitions:
-        raise RuntimeError("prox_tv2d: has gradients only with keep_partitions=True")
-    return (*_gradients(ctx, grad_y), *[None] * 9)
+ITERATION = Iteration(
+    name="prox_tv2d",
+    op=_extension.solve2d,
+    op_of_numbers=_extension.solve2d_number,
+    eager_door=ProxTv2d,
+    lams=2,
+    saved=slice(1, 4),  # partitions, momentum, done
+    reported=slice(3, 6),  # done, gap, dual
+    make_batch=_make_batch,
+)
 
 
 def _save_backward(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -307,8 +162,7 @@ def _backward_of_jvp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return (*[None] * 3, *gradients, *[None] * 8)
 
 
-for _op in (_extension.solve2d, _extension.solve2d_number):
-    torch.library.register_autograd(_op, _backward_of_solve, setup_context=_save_solve)
+register(ITERATION)
 torch.library.register_autograd(
     _extension.backward2d, _backward_of_backward, setup_context=_save_backward
 )

@@ -42,7 +42,8 @@ from tautline import (
     _autograd2d,
     _doors,
     _extension,
-    _fake,  # noqa: F401  # registers with the ops, as the next does
+    _fake,  # noqa: F401  # registers with the ops, as _vmap does
+    _iterated,
     _vmap,  # noqa: F401
 )
 from tautline._options import good_tol, in_users_words, read_dims, read_mode, read_solver2d
@@ -329,11 +330,11 @@ def prox_tv2d(
     if check:
         check_values({"lam_rows": row_lam, "lam_cols": column_lam} if is_pair else {"lam": row_lam})
     needs_gradient = _needs_gradient(x, row_lam, column_lam, start)
-    arguments = (x, row_lam, column_lam, start, call, needs_gradient)
+    arguments = (x, row_lam, column_lam, start, *call)
     try:
         if not return_info:
-            return _autograd2d.solve(*arguments)
-        y, report = _autograd2d.solve_and_report(*arguments)
+            return _iterated.solve(_autograd2d.ITERATION, arguments, needs_gradient)
+        y, report = _iterated.solve_and_report(_autograd2d.ITERATION, arguments, needs_gradient)
     except RuntimeError as error:
         raise_by_kind(error, lambda message: in_users_words(message, is_pair))
     return y, _info(x, y, row_lam, column_lam, call, report)
@@ -345,7 +346,7 @@ def _info(
     row_lam: Tensor | float,
     column_lam: Tensor | float,
     call: _autograd2d.Options,
-    report: _autograd2d.Report,
+    report: tuple[Tensor, ...],
 ) -> Info:
     samples, result = x.detach().double(), y.detach().double()
     change = result - samples  # of both modes but for the sign
