@@ -24,6 +24,24 @@ def prox_tv1d(
     y: _Array,
     partition: npt.NDArray[np.uint32] | None,
 ) -> None: ...
+def prox_tv1d_newton(
+    x: _Array,
+    lam: float | _Array,
+    start: _Array | None,
+    dim: int,
+    sharpen: bool,
+    iterations: int,
+    tol: float,
+    halving: bool,
+    polish: bool,
+    threads: int,
+    y: _Array,
+    partition: npt.NDArray[np.uint32] | None,
+    done: npt.NDArray[np.int32] | None,
+    gap: npt.NDArray[np.float64] | None,
+    converged: npt.NDArray[np.uint8] | None,
+    dual: _Array | None,
+) -> None: ...
 def prox_tv1d_backward(
     partition: npt.NDArray[np.uint32],
     x: _Array | None,

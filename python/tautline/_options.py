@@ -8,10 +8,79 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+from dataclasses import dataclass
+from typing import Literal
 
 _ITERATIONS = {"dykstra": 4, "accelerated": 16}
 _MOST_WITH_TOL = 128
 _MOST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Newton:
+    """The paper's projected Newton method, as a ``solver`` of `prox_tv1d`.
+
+    It works on the dual variables, one an edge. An iteration takes those that stand at a
+    bound, and would leave it, for fixed and solves for all others at once. Arithmetic is
+    float64, whatever the dtype.
+
+    Parameters
+    ----------
+    iterations
+        How many at most, of each row.
+    tol
+        A row has converged once its duality gap is at most ``tol`` times its objective, or
+        nothing but rounding, which the last iteration mostly comes down to at once.
+    line_search
+        How a step is shortened that does not decrease the objective enough:
+        ``"interpolation"`` by parabolas, ``"halving"`` to 1/2, 1/4, 1/8 and so on.
+
+    Examples
+    --------
+    >>> import tautline.numpy as tn
+    >>> tn.prox_tv1d([1.0, 2.0, 8.0, 9.0], 1.0, solver=tn.Newton(iterations=20))
+    array([2., 2., 8., 8.])
+    """
+
+    iterations: int = 100
+    tol: float = 0.0
+    line_search: Literal["interpolation", "halving"] = "interpolation"
+
+    def __post_init__(self) -> None:
+        """Refuse what would be refused at every call."""
+        _read_count("iterations", self.iterations)
+        if not isinstance(self.tol, numbers.Real):
+            raise TypeError(f"tol: must be a number, got {self.tol!r}")
+        if not 0 <= self.tol < math.inf:
+            raise ValueError(f"tol: must be >= 0 and finite, got {float(self.tol):g}")
+        read_choice("line_search", self.line_search, ("interpolation", "halving"))
+
+    def told(self) -> tuple[int, float, bool]:
+        """Give what the op is told: iterations, tol, halving."""
+        return int(self.iterations), float(self.tol), self.line_search == "halving"
+
+
+def read_solver1d(
+    solver: object, weight: object, start: object, polish: bool, return_info: bool = False
+) -> Newton | None:
+    """Give how to iterate, None for the direct solver; what it has no use for is refused."""
+    if isinstance(solver, str) and solver == "direct":
+        _require_usual("start", start, None, "direct")
+        _require_usual("polish", bool(polish), True, "direct")
+        _require_usual("return_info", bool(return_info), False, "direct")
+        return None
+    if isinstance(solver, str) and solver == "newton":
+        solver = Newton()
+    if not isinstance(solver, Newton):
+        raise ValueError(f"solver: must be 'direct', 'newton' or a Newton, got {solver!r}")
+    _require_usual("weight", weight, None, "newton")
+    return solver
+
+
+def _require_usual(name: str, value: object, usual: object, solver: str) -> None:
+    if value is not usual:
+        given = value if isinstance(value, bool) else type(value).__name__
+        raise ValueError(f"{name}: must be {usual} with solver={solver!r}, got {given}")
 
 
 def read_solver2d(

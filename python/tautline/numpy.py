@@ -51,11 +51,13 @@ from tautline._arguments import (
     size_along,
 )
 from tautline._options import (
+    Newton,
     good_tol,
     in_users_words,
     read_dim,
     read_dims,
     read_mode,
+    read_solver1d,
     read_solver2d,
 )
 
@@ -64,6 +66,7 @@ __all__ = [
     "Gradients",
     "Gradients2d",
     "Info",
+    "Newton",
     "Segments",
     "certificate1d",
     "gap2d",
@@ -78,6 +81,7 @@ __all__ = [
 ]
 
 Mode = Literal["smooth", "sharp"]
+Solver = Literal["direct", "newton"] | Newton
 Method = Literal["dykstra", "accelerated"]
 Grad = Literal["unrolled", "implicit"]
 
@@ -99,17 +103,22 @@ class Gradients2d(NamedTuple):
 
 
 class Info(NamedTuple):
-    """How an iteration ended, image by image."""
+    """How an iteration ended, row by row or image by image."""
 
     iterations: npt.NDArray[np.int32]
-    """Iterations that were done, of two passes each."""
+    """Iterations that were done, those of images of two passes each; 0 for a row or an image that
+    is not finite, and for a row that is not iterated on (``converged``)."""
     gap: npt.NDArray[np.float64]
     """What the objective is above the optimum, at most."""
     converged: npt.NDArray[np.bool_]
-    """Whether the gap is within ``tol`` times the objective. Without ``tol``: within 1e-4, or
-    1e-6 of a float64 x."""
+    """Of images: whether the gap is within ``tol`` times the objective. Without ``tol``: within
+    1e-4, or 1e-6 of a float64 x. Of rows: whether Newton's iterations came to their end by
+    themselves; not so rows that the direct solver finished (``polish``), that are copied (lam 0)
+    or that have an edge of lam 0."""
     dual: FloatArray
-    """Of x's shape, in the dtype of the arithmetic: what ``start`` of a later call takes."""
+    """What ``start`` of a later call takes. Of images: of x's shape, in the dtype of the
+    arithmetic. Of rows: ``u_i = sum_{j<=i} (x_j - y_j)`` with the smooth y, of x's shape but for
+    n - 1 along dim, in float64."""
 
 
 class Segments(NamedTuple):
@@ -144,6 +153,9 @@ class _Problem:
     weight: FloatArray | None
     dim: int
     sharpen: bool
+    newton: Newton | None = None  # None: the direct solver, which the next are not for
+    start: FloatArray | None = None
+    polish: bool = True
 
     @classmethod
     def read(
@@ -153,6 +165,10 @@ class _Problem:
         dim: int,
         weight: npt.ArrayLike | None,
         mode: str = "smooth",
+        solver: Solver = "direct",
+        start: npt.ArrayLike | None = None,
+        polish: bool = True,
+        return_info: bool = False,
     ) -> _Problem:
         samples = read_array("x", x)
         return cls(
@@ -161,20 +177,102 @@ class _Problem:
             weight=read_weight(weight),
             dim=read_dim(dim, samples.ndim),
             sharpen=read_mode(mode),
+            newton=read_solver1d(solver, weight, start, polish, return_info),
+            start=None if start is None else read_array("start", start),
+            polish=bool(polish),
         )
 
     def solve(
-        self, threads: int = 0, partition: npt.NDArray[np.uint32] | None = None
+        self,
+        threads: int = 0,
+        partition: npt.NDArray[np.uint32] | None = None,
+        info: Info | None = None,
     ) -> FloatArray:
         y = np.empty(self.x.shape, self.x.dtype)
-        _numpy.prox_tv1d(
-            self.x, self.lam, self.weight, self.dim, self.sharpen, threads, y, partition
-        )
+        if self.newton is None:
+            _numpy.prox_tv1d(
+                self.x, self.lam, self.weight, self.dim, self.sharpen, threads, y, partition
+            )
+        else:
+            self._iterate(self.newton, threads, y, partition, info)
         return y
+
+    def _iterate(
+        self,
+        newton: Newton,
+        threads: int,
+        y: FloatArray,
+        partition: npt.NDArray[np.uint32] | None,
+        info: Info | None,
+    ) -> None:
+        room: tuple[Any, ...] = (None, None, None, None)
+        if info is not None:
+            converged = info.converged.view(np.uint8)
+            numbers = (part.reshape(-1) for part in (info.iterations, info.gap, converged))
+            room = (*numbers, info.dual)
+        try:
+            _numpy.prox_tv1d_newton(
+                np.atleast_1d(self.x),  # an x without dimensions has nowhere to count edges
+                self.lam,
+                self.start,
+                self.dim,
+                self.sharpen,
+                *newton.told(),
+                self.polish,
+                threads,
+                np.atleast_1d(y),
+                partition,
+                *room,
+            )
+        except ValueError as error:
+            raise ValueError(str(error).removeprefix("newton.")) from None
+
+    def make_info(self) -> Info:
+        """Make room for how the iterations of each row end."""
+        shape = np.atleast_1d(self.x).shape
+        batch = (*shape[: self.dim], *shape[self.dim + 1 :])
+        return Info(
+            iterations=np.empty(batch, np.int32),
+            gap=np.empty(batch),
+            converged=np.empty(batch, np.bool_),
+            dual=np.empty(_with_size(shape, self.dim, max(shape[self.dim] - 1, 0))),
+        )
 
     def solve_with_partition(self) -> tuple[FloatArray, npt.NDArray[np.uint32]]:
         partition = np.empty(_numpy.partition_size(self.x, self.dim), np.uint32)
         return self.solve(partition=partition), partition
+
+
+@overload
+def prox_tv1d(
+    x: npt.ArrayLike,
+    lam: npt.ArrayLike,
+    *,
+    dim: int = ...,
+    weight: npt.ArrayLike | None = ...,
+    mode: Mode = ...,
+    solver: Solver = ...,
+    start: npt.ArrayLike | None = ...,
+    polish: bool = ...,
+    threads: int | None = ...,
+    return_info: Literal[False] = ...,
+) -> FloatArray: ...
+
+
+@overload
+def prox_tv1d(
+    x: npt.ArrayLike,
+    lam: npt.ArrayLike,
+    *,
+    dim: int = ...,
+    weight: npt.ArrayLike | None = ...,
+    mode: Mode = ...,
+    solver: Solver = ...,
+    start: npt.ArrayLike | None = ...,
+    polish: bool = ...,
+    threads: int | None = ...,
+    return_info: Literal[True],
+) -> tuple[FloatArray, Info]: ...
 
 
 def prox_tv1d(
@@ -184,8 +282,12 @@ def prox_tv1d(
     dim: int = -1,
     weight: npt.ArrayLike | None = None,
     mode: Mode = "smooth",
+    solver: Solver = "direct",
+    start: npt.ArrayLike | None = None,
+    polish: bool = True,
     threads: int | None = None,
-) -> FloatArray:
+    return_info: bool = False,
+) -> FloatArray | tuple[FloatArray, Info]:
     """Smooth (or sharpen) the rows of x by the total variation proximity operator.
 
     ``y = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|``,
@@ -197,16 +299,26 @@ def prox_tv1d(
         See the top of this module.
     mode
         ``"smooth"`` or ``"sharp"``.
+    solver
+        ``"direct"``: exact, in linear time. ``"newton"``, or a `Newton` that says
+        how: the projected Newton method of Yeh, Hu, Ren and Schwing (CVPR 2022),
+        which gives the same, later, and reports on it. It has no data weights.
+    start
+        With Newton: the ``dual`` of an earlier call on similar rows, to start from.
+    polish
+        With Newton: whether rows that have not converged are solved directly.
     threads
         How many threads may share the rows, 1 to 4096; None: one for each
         hardware thread. The result does not depend on it.
+    return_info
+        With Newton: whether to return an `Info` as well.
 
     Returns
     -------
-    numpy.ndarray
-        A new array of x's shape and dtype in C order. A missing sample takes
-        part in no sum; it gets the value that its neighbours give it. A row of
-        which every sample is missing is NaN.
+    numpy.ndarray or (numpy.ndarray, Info)
+        A new array of x's shape and dtype in C order; and how the iteration ended.
+        A missing sample takes part in no sum; it gets the value that its
+        neighbours give it. A row of which every sample is missing is NaN.
 
     Examples
     --------
@@ -220,9 +332,19 @@ def prox_tv1d(
     >>> tn.prox_tv1d(np.array([[0.0, 0.0], [4.0, 4.0]]), [1.0, np.inf], dim=0)
     array([[1., 2.],
            [3., 2.]])
+
+    With dual variables, from which a call on similar rows can start:
+
+    >>> y, info = tn.prox_tv1d([1.0, 2.0, 8.0, 9.0], 2.0, solver="newton", return_info=True)
+    >>> info.dual
+    array([-1.5, -2. , -1.5])
+    >>> y = tn.prox_tv1d([1.0, 2.0, 8.0, 9.5], 2.0, solver="newton", start=info.dual)
     """
-    problem = _Problem.read(x, lam, dim, weight, mode)
-    return problem.solve(read_threads(threads))
+    problem = _Problem.read(x, lam, dim, weight, mode, solver, start, polish, return_info)
+    if not return_info:
+        return problem.solve(read_threads(threads))
+    info = problem.make_info()
+    return problem.solve(read_threads(threads), info=info), info
 
 
 def prox_tv1d_vjp(
@@ -232,6 +354,9 @@ def prox_tv1d_vjp(
     dim: int = -1,
     weight: npt.ArrayLike | None = None,
     mode: Mode = "smooth",
+    solver: Solver = "direct",
+    start: npt.ArrayLike | None = None,
+    polish: bool = True,
 ) -> tuple[FloatArray, Callable[[npt.ArrayLike], Gradients]]:
     """Give the result of `prox_tv1d` and the function that takes gradients back through it.
 
@@ -242,7 +367,7 @@ def prox_tv1d_vjp(
 
     Parameters
     ----------
-    x, lam, dim, weight, mode
+    x, lam, dim, weight, mode, solver, start, polish
         As in `prox_tv1d`.
 
     Returns
@@ -267,7 +392,7 @@ def prox_tv1d_vjp(
     >>> gradients.lam
     array(0.5)
     """
-    problem = _Problem.read(x, lam, dim, weight, mode)
+    problem = _Problem.read(x, lam, dim, weight, mode, solver, start, polish)
     y, partition = problem.solve_with_partition()
     return y, _Pullback.of(problem, y, partition).pull_back
 

@@ -35,6 +35,30 @@ void solve(const Input& x, const NumberOrInput& lam, const std::optional<Input>&
   call_core([&] { return prox_tv1d(problem, result, codes, {.executor = &executor}); });
 }
 
+void solve_by_newton(const Input& x, const NumberOrInput& lam, const std::optional<Input>& start,
+                     int dim, bool sharpen, int iterations, double tol, bool halving, bool polish,
+                     int threads, const Output& y, const std::optional<Partition>& partition,
+                     const std::optional<List<std::int32_t>>& done,
+                     const std::optional<List<double>>& gap,
+                     const std::optional<List<std::uint8_t>>& converged,
+                     const std::optional<Output>& dual) {
+  const Problem1d problem = {
+      .x = view_of(x), .lam = lam_of(lam), .dim = dim, .mode = mode_of(sharpen)};
+  const Newton1d newton = {.iterations = iterations,
+                           .tol = tol,
+                           .line_search = halving ? LineSearch::halving : LineSearch::interpolation,
+                           .polish = polish,
+                           .start = view_of(start)};
+  const NewtonResults1d results = {.y = view_of(y),
+                                   .partition = span_of(partition),
+                                   .dual = view_of(dual),
+                                   .gap = span_of(gap),
+                                   .iterations = span_of(done),
+                                   .converged = span_of(converged)};
+  ThreadExecutor executor(threads);
+  call_core([&] { return prox_tv1d_newton(problem, newton, results, {.executor = &executor}); });
+}
+
 void pull_back(const ConstPartition& partition, const std::optional<Input>& x,
                const std::optional<Input>& y, const std::optional<Input>& weight, int dim,
                bool sharpen, const Input& grad_y, const Output& grad_x, const Output& grad_lam,
@@ -108,6 +132,11 @@ void add_tv1d(nb::module_& module) {
   module.def("partition_size", &partition_size, array("x"), nb::arg("dim"));
   module.def("prox_tv1d", &solve, array("x"), array("lam"), array("weight").none(), nb::arg("dim"),
              nb::arg("sharpen"), nb::arg("threads"), array("y"), array("partition").none());
+  module.def("prox_tv1d_newton", &solve_by_newton, array("x"), array("lam"), array("start").none(),
+             nb::arg("dim"), nb::arg("sharpen"), nb::arg("iterations"), nb::arg("tol"),
+             nb::arg("halving"), nb::arg("polish"), nb::arg("threads"), array("y"),
+             array("partition").none(), array("done").none(), array("gap").none(),
+             array("converged").none(), array("dual").none());
   module.def("prox_tv1d_backward", &pull_back, array("partition"), array("x").none(),
              array("y").none(), array("weight").none(), nb::arg("dim"), nb::arg("sharpen"),
              array("grad_y"), array("grad_x"), array("grad_lam"), array("grad_weight").none());

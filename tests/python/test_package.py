@@ -12,6 +12,7 @@ import pytest
 
 import tautline
 import tautline.numpy as tn
+from tautline import _options
 
 SOURCE = Path(__file__).parents[2]
 PAGES = ["README.md", "docs/from_tv_layers_for_cv.md"]
@@ -83,7 +84,7 @@ def test_all_names_what_the_module_offers():
     assert all(hasattr(tn, name) for name in tn.__all__)
 
 
-@pytest.mark.parametrize("module", [tautline, tn], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [tautline, tn, _options], ids=lambda module: module.__name__)
 def test_examples_in_docstrings_run(module):
     result = doctest.testmod(module)
     assert result.failed == 0 and result.attempted > 0
@@ -91,7 +92,7 @@ def test_examples_in_docstrings_run(module):
 
 def test_every_public_function_has_an_example():
     functions = [getattr(tn, name) for name in tn.__all__ if name[0].islower()]
-    assert all(">>>" in function.__doc__ for function in functions)
+    assert all(">>>" in item.__doc__ for item in [*functions, tn.Newton])
 
 
 @pytest.mark.parametrize("name", PAGES)
