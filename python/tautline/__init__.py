@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tautline.functional import Config as Config
     from tautline.functional import Info as Info
+    from tautline.functional import Newton as Newton
     from tautline.functional import Segments as Segments
     from tautline.functional import certificate1d as certificate1d
     from tautline.functional import gap2d as gap2d
@@ -32,6 +33,7 @@ __version__: str = _version("tautline")
 _HOME_OF = {
     "Config": "functional",
     "Info": "functional",
+    "Newton": "functional",
     "Segments": "functional",
     "TVLayer": "layers",
     "certificate1d": "functional",

@@ -1,6 +1,6 @@
 """What the ops give, without data: shapes, dtypes and strides, for tracing.
 
-Each must say exactly what src/torch/tv1d.cpp and tv2d.cpp allocate.
+Each must say exactly what src/torch/tv1d.cpp, newton1d.cpp and tv2d.cpp allocate.
 """
 
 from __future__ import annotations
@@ -34,6 +34,33 @@ def _solve(
     kept = bytes_of_partition(x.shape[dim]) if keep_partition else 0
     batch = without_dims(x.shape, dim)
     return torch.empty_like(x), x.new_empty((*batch, kept), dtype=torch.uint8)
+
+
+def _solve_newton(
+    x: Tensor,
+    lam: Tensor | float,
+    start: Tensor | None,
+    dim: int,
+    sharpen: bool,
+    iterations: int,
+    tol: float,
+    halving: bool,
+    polish: bool,
+    keep_partition: bool,
+    report: bool,
+) -> tuple[Tensor, ...]:
+    solution = _solve(x, lam, None, dim, sharpen, keep_partition)
+    if not report:
+        return *solution, *[x.new_empty((0,)) for _ in range(4)]
+    batch = without_dims(x.shape, dim)
+    edges = with_size(x.shape, dim, max(x.shape[dim] - 1, 0))
+    return (
+        *solution,
+        x.new_empty(batch, dtype=torch.int32),
+        x.new_empty(batch, dtype=torch.float64),
+        x.new_empty(batch, dtype=torch.bool),
+        x.new_empty(edges, dtype=torch.float64),
+    )
 
 
 def _backward(
@@ -226,6 +253,8 @@ def _find_gap2d(
 for _op, _fake in (
     (_extension.solve, _solve),
     (_extension.solve_number, _solve),
+    (_extension.solve_newton, _solve_newton),
+    (_extension.solve_newton_number, _solve_newton),
     (_extension.backward, _backward),
     (_extension.weighted_backward, _weighted_backward),
     (_extension.jvp, _jvp),

@@ -63,6 +63,28 @@ def _solve(x: Any, lam: Any, weight: Any, dim: int, *options: Any) -> list[_Plac
     ]
 
 
+def _solve_newton(x: Any, lam: Any, start: Any, dim: int, *options: Any) -> list[_Placements]:
+    *_, report = options
+    return [
+        (
+            [
+                _rows(at),
+                _partition(at, dim),
+                *[_partition(at, dim) if report else Replicate()] * 3,
+                _rows(at) if report else Replicate(),
+            ],
+            [
+                _rows(at),
+                _broadcast(lam, at, x.ndim),
+                _optional_rows(start, at),
+                None,
+                *[None for _ in options],
+            ],
+        )
+        for at in _batch_dims(x.ndim, dim)
+    ]
+
+
 def _gradients(at: int | None, lam_shared_dims: Any, wanted: tuple[bool, ...]) -> list[Any]:
     """Place the gradients of x, lam and weight, or the first of them."""
     placed = (_rows(at), _lam_gradient(at, lam_shared_dims), _rows(at))
@@ -309,6 +331,7 @@ def _find_gap2d(
 
 _RULES: tuple[tuple[list[Any], Callable[..., list[_Placements]]], ...] = (
     ([_extension.solve, _extension.solve_number], _solve),
+    ([_extension.solve_newton, _extension.solve_newton_number], _solve_newton),
     ([_extension.backward], _backward),
     ([_extension.weighted_backward], _weighted_backward),
     ([_extension.jvp], _jvp),

@@ -98,6 +98,24 @@ def _solve_rule(op: Any) -> Any:
     return rule
 
 
+def _solve_newton_rule(op: Any) -> Any:
+    def rule(
+        info: Any, at: tuple[Any, ...], x: Tensor, lam: Any, start: Any, dim: int, *options: Any
+    ) -> Any:
+        batch = _Rows(info, "x", x, at[0], dim)
+        results = op(
+            batch.rows(x, at[0]),
+            batch.broadcast(lam, at[1]),
+            batch.rows(start, at[2]),
+            batch.dim,
+            *options,
+        )
+        *_, report = options
+        return results, (0, 0, *[0 if report else None] * 4)
+
+    return rule
+
+
 def _backward_rule(
     info: Any,
     at: tuple[Any, ...],
@@ -369,6 +387,8 @@ def _gap2d_rule(op: Any) -> Any:
 for _op, _rule in (
     (_extension.solve, _solve_rule(_extension.solve)),
     (_extension.solve_number, _solve_rule(_extension.solve_number)),
+    (_extension.solve_newton, _solve_newton_rule(_extension.solve_newton)),
+    (_extension.solve_newton_number, _solve_newton_rule(_extension.solve_newton_number)),
     (_extension.backward, _backward_rule),
     (_extension.weighted_backward, _weighted_backward_rule),
     (_extension.jvp, _jvp_rule),

@@ -44,9 +44,18 @@ from tautline import (
     _extension,
     _fake,  # noqa: F401  # registers with the ops, as _vmap does
     _iterated,
+    _newton,
     _vmap,  # noqa: F401
 )
-from tautline._options import good_tol, in_users_words, read_dims, read_mode, read_solver2d
+from tautline._options import (
+    Newton,
+    good_tol,
+    in_users_words,
+    read_dims,
+    read_mode,
+    read_solver1d,
+    read_solver2d,
+)
 from tautline._shapes import arithmetic_dtype
 from tautline._tensors import (
     LamOrPair,
@@ -63,6 +72,7 @@ from tautline._tensors import (
 __all__ = [
     "Config",
     "Info",
+    "Newton",
     "Segments",
     "certificate1d",
     "gap2d",
@@ -75,7 +85,7 @@ __all__ = [
 ]
 
 Mode = Literal["smooth", "sharp"]
-Solver = Literal["direct"]
+Solver = Literal["direct", "newton"] | Newton
 Method = Literal["dykstra", "accelerated"]
 Grad = Literal["unrolled", "implicit"]
 
@@ -94,17 +104,22 @@ class Segments(NamedTuple):
 
 
 class Info(NamedTuple):
-    """How an iteration ended, image by image; nothing of it has a gradient."""
+    """How an iteration ended, row by row or image by image; nothing of it has a gradient."""
 
     iterations: Tensor
-    """Iterations that were done, of two passes each (int32); 0 for an image that is not finite."""
+    """Iterations that were done (int32), those of images of two passes each; 0 for a row or an
+    image that is not finite, and for a row that is not iterated on (``converged``)."""
     gap: Tensor
     """What the objective is above the optimum, at most (float64)."""
     converged: Tensor
-    """Whether the gap is within ``tol`` times the objective (bool). Without ``tol``: within 1e-4,
-    or 1e-6 of a float64 x."""
+    """Of images: whether the gap is within ``tol`` times the objective (bool). Without ``tol``:
+    within 1e-4, or 1e-6 of a float64 x. Of rows: whether Newton's iterations came to their end by
+    themselves; not so rows that the direct solver finished (``polish``), that are copied (lam 0)
+    or that have an edge of lam 0."""
     dual: Tensor
-    """Of x's shape, in the dtype of the arithmetic: what ``start`` of a later call takes."""
+    """What ``start`` of a later call takes. Of images: of x's shape, in the dtype of the
+    arithmetic. Of rows: ``u_i = sum_{j<=i} (x_j - y_j)`` with the smooth y, of x's shape but for
+    n - 1 along dim, in float64."""
 
 
 class Config(TypedDict):
@@ -120,6 +135,38 @@ class Config(TypedDict):
     torch_cuda: str | None
 
 
+@overload
+def prox_tv1d(
+    x: Tensor,
+    lam: Tensor | float,
+    *,
+    dim: int = ...,
+    weight: Tensor | None = ...,
+    mode: Mode = ...,
+    solver: Solver = ...,
+    check: bool = ...,
+    start: Tensor | None = ...,
+    polish: bool = ...,
+    return_info: Literal[False] = ...,
+) -> Tensor: ...
+
+
+@overload
+def prox_tv1d(
+    x: Tensor,
+    lam: Tensor | float,
+    *,
+    dim: int = ...,
+    weight: Tensor | None = ...,
+    mode: Mode = ...,
+    solver: Solver = ...,
+    check: bool = ...,
+    start: Tensor | None = ...,
+    polish: bool = ...,
+    return_info: Literal[True],
+) -> tuple[Tensor, Info]: ...
+
+
 def prox_tv1d(
     x: Tensor,
     lam: Tensor | float,
@@ -129,7 +176,10 @@ def prox_tv1d(
     mode: Mode = "smooth",
     solver: Solver = "direct",
     check: bool = False,
-) -> Tensor:
+    start: Tensor | None = None,
+    polish: bool = True,
+    return_info: bool = False,
+) -> Tensor | tuple[Tensor, Info]:
     """Smooth (or sharpen) the rows of x by the total variation proximity operator.
 
     ``y = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|``,
@@ -146,15 +196,24 @@ def prox_tv1d(
     mode
         ``"smooth"`` or ``"sharp"``.
     solver
-        ``"direct"``: exact, in linear time.
+        ``"direct"``: exact, in linear time. ``"newton"``, or a `Newton` that says how: the
+        paper's projected Newton method, which gives the same, later, and reports on it. It
+        has no data weights.
     check
         On CUDA, wait for the device and raise ValueError where a value of lam or
         weight is not allowed. On the CPU that is always done.
+    start
+        With Newton: the ``dual`` of an earlier call on similar rows, to start from; it is
+        taken for a constant.
+    polish
+        With Newton: whether rows that have not converged are solved directly.
+    return_info
+        With Newton: whether to return an `Info` as well.
 
     Returns
     -------
-    torch.Tensor
-        Of x's shape, dtype and, where x has no gaps, strides.
+    torch.Tensor or (torch.Tensor, Info)
+        Of x's shape, dtype and, where x has no gaps, strides; and how the iteration ended.
 
     Examples
     --------
@@ -173,20 +232,51 @@ def prox_tv1d(
     >>> tautline.prox_tv1d(image, torch.tensor([1.0, torch.inf]), dim=0)
     tensor([[1., 2.],
             [3., 2.]])
+
+    By the paper's solver, with its dual variables; a call on similar rows can start there:
+
+    >>> y, info = tautline.prox_tv1d(x, 2.0, solver="newton", return_info=True)
+    >>> info.dual
+    tensor([-1.5000, -2.0000, -1.5000], dtype=torch.float64)
+    >>> y = tautline.prox_tv1d(x, 2.1, solver="newton", start=info.dual)
     """
     along = read_problem(x, weight, dim)
     lam = read_lam(x, lam)
     sharpen = read_mode(mode)
-    if not isinstance(solver, str) or solver != "direct":
-        raise ValueError(f"solver: must be 'direct' in this version, got {solver!r}")
+    newton = read_solver1d(solver, weight, start, polish, return_info)
     if check:
         check_values({"lam": lam}, weight)
+    if newton is not None:
+        call = _newton.Options(along, sharpen, *newton.told(), bool(polish))
+        return _solve_by_newton(x, lam, start, call, return_info)
     needs_gradient = _needs_gradient(x, lam, weight)
     try:
         y = _autograd.solve(as_rows(x), lam, weight, along, sharpen, needs_gradient)
     except RuntimeError as error:
         raise_by_kind(error)
     return y if x.ndim else y.squeeze(0)
+
+
+def _solve_by_newton(
+    x: Tensor, lam: Tensor | float, start: Tensor | None, call: _newton.Options, return_info: bool
+) -> Tensor | tuple[Tensor, Info]:
+    rows = as_rows(x)
+    if start is not None:
+        read_tensor("start", start)
+        require_beside(rows, "start", start)
+    needs_gradient = _needs_gradient(x, lam, start)
+    arguments = (_newton.ITERATION, (rows, lam, start, *call), needs_gradient)
+    info = None
+    try:
+        if return_info:
+            y, report = _iterated.solve_and_report(*arguments)
+            info = Info(*report)
+        else:
+            y = _iterated.solve(*arguments)
+    except RuntimeError as error:
+        raise_by_kind(error, lambda message: message.removeprefix("newton."))
+    y = y if x.ndim else y.squeeze(0)
+    return y if info is None else (y, info)
 
 
 @overload

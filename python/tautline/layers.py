@@ -12,9 +12,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from tautline._options import read_choice, read_mode, read_solver2d
+from tautline._options import read_choice, read_mode, read_solver1d, read_solver2d
 from tautline._tensors import LamOrPair, read_tensor
-from tautline.functional import Grad, Method, Mode, prox_tv1d, prox_tv2d
+from tautline.functional import Grad, Method, Mode, Solver, prox_tv1d, prox_tv2d
 
 __all__ = ["TVLayer"]
 
@@ -48,6 +48,8 @@ class TVLayer(nn.Module):
     method, iterations, tol, grad, isotropic
         With ``direction="2d"``, as in `tautline.prox_tv2d`: what is given here is how
         every call iterates.
+    solver
+        With any other direction, as in `tautline.prox_tv1d`.
     device, dtype
         Of the parameter or buffer.
 
@@ -79,6 +81,7 @@ class TVLayer(nn.Module):
         tol: float | None = None,
         grad: Grad | None = None,
         isotropic: bool = False,
+        solver: Solver = "direct",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -87,12 +90,16 @@ class TVLayer(nn.Module):
         read_mode(mode)
         read_choice("direction", direction, tuple(_LAYOUTS))
         read_solver2d(method, iterations, tol, grad, isotropic)
+        read_solver1d(solver, weight=None, start=None, polish=True)
         self.method = method
         self.iterations = iterations
         self.tol = tol
         self.grad = grad
+        self.solver = solver
         for name, value in self._unusual_options():
-            if direction != "2d":
+            if direction == "2d" and name == "solver":
+                raise ValueError(f"solver: is for direction='row', 'col' or '1d', got {value!r}")
+            if direction != "2d" and name != "solver":
                 raise ValueError(f"{name}: is for direction='2d' alone, got {value!r}")
         self.channels = _read_channels(channels)
         self.mode = mode
@@ -158,7 +165,13 @@ class TVLayer(nn.Module):
                 )
             lam = self.lam.view(layout.lam_shapes[x.ndim])
         if layout.dim is not None:
-            return prox_tv1d(x, lam, dim=layout.dim, mode=self.mode)  # type: ignore[arg-type]
+            return prox_tv1d(
+                x,
+                lam,  # type: ignore[arg-type]
+                dim=layout.dim,
+                mode=self.mode,
+                solver=self.solver,
+            )
         return prox_tv2d(
             x,
             lam,
@@ -178,7 +191,7 @@ class TVLayer(nn.Module):
         )
 
     def _unusual_options(self) -> list[tuple[str, object]]:
-        """Give what was asked of the iterations, where it is not the default."""
+        """Give what was asked of the solvers, where it is not the default."""
         return [
             (name, value)
             for name, usual in (
@@ -186,6 +199,7 @@ class TVLayer(nn.Module):
                 ("iterations", None),
                 ("tol", None),
                 ("grad", None),
+                ("solver", "direct"),
             )
             if (value := getattr(self, name)) != usual
         ]

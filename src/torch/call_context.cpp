@@ -76,6 +76,12 @@ CallContext::CallContext(const Tensor& x, bool weighted, std::int64_t dim) {
   });
 }
 
+CallContext::CallContext(const Tensor& x, const Problem1d& problem) {
+  enter(x, [&](std::size_t& bytes) {
+    return prox_tv1d_newton_workspace(problem.x, problem.dim, context_, bytes);
+  });
+}
+
 CallContext::CallContext(const Tensor& x, const Problem2d& problem) {
   enter(x, [&](std::size_t& bytes) { return prox_tv2d_workspace(problem, context_, bytes); });
 }

@@ -27,6 +27,8 @@ class CallContext {
  public:
   /// For a call on a batch of x's shape, cut along `dim`.
   CallContext(const Tensor& x, bool weighted, std::int64_t dim);
+  /// For prox_tv1d_newton.
+  CallContext(const Tensor& x, const Problem1d& problem);
   /// For a call on images that are on x's device; for derivatives, with views of what has the
   /// shapes of x and the lams.
   CallContext(const Tensor& x, const Problem2d& problem);

@@ -3,6 +3,7 @@
 // that are cut into rows have at least one dimension.
 #include <torch/csrc/stable/library.h>
 
+#include "newton1d.h"
 #include "tautline/tautline.h"
 #include "tv1d.h"
 #include "tv2d.h"
@@ -27,6 +28,14 @@ STABLE_TORCH_LIBRARY(tautline, library) {
       "prox_tv1d_jvp(Tensor partition, Tensor? x, Tensor? y, Tensor? weight, Tensor? tangent_x, "
       "Tensor? tangent_lam, Tensor? tangent_weight, int dim, bool sharpen, SymInt n, "
       "ScalarType dtype) -> Tensor");
+  library.def(
+      "prox_tv1d_newton(Tensor x, Tensor lam, Tensor? start, int dim, bool sharpen, "
+      "int iterations, float tol, bool halving, bool polish, bool keep_partition, bool report) "
+      "-> (Tensor y, Tensor partition, Tensor done, Tensor gap, Tensor converged, Tensor dual)");
+  library.def(
+      "prox_tv1d_newton.number(Tensor x, float lam, Tensor? start, int dim, bool sharpen, "
+      "int iterations, float tol, bool halving, bool polish, bool keep_partition, bool report) "
+      "-> (Tensor y, Tensor partition, Tensor done, Tensor gap, Tensor converged, Tensor dual)");
   library.def("certificate1d(Tensor x, Tensor y, Tensor lam, Tensor? weight, int dim) -> Tensor");
   library.def(
       "certificate1d.number(Tensor x, Tensor y, float lam, Tensor? weight, int dim) -> Tensor");
@@ -75,6 +84,8 @@ void implement(torch::stable::detail::StableLibrary& library) {
   library.impl("prox_tv1d_backward", TORCH_BOX(&backward1d));
   library.impl("prox_tv1d_weighted_backward", TORCH_BOX(&weighted_backward1d));
   library.impl("prox_tv1d_jvp", TORCH_BOX(&jvp1d));
+  library.impl("prox_tv1d_newton", TORCH_BOX(&newton1d));
+  library.impl("prox_tv1d_newton.number", TORCH_BOX(&newton1d_number));
   library.impl("certificate1d", TORCH_BOX(&certify1d));
   library.impl("certificate1d.number", TORCH_BOX(&certify1d_number));
   library.impl("lam_max", TORCH_BOX(&find_lam_max));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <stdexcept>
 #include <string>
 
@@ -120,6 +121,10 @@ ImageDims require_image_dims(const char* name, std::int64_t ndim, std::int64_t h
   return {.height = static_cast<int>(height_dim), .width = static_cast<int>(width_dim)};
 }
 
+int clamped(std::int64_t count) {
+  return static_cast<int>(std::clamp<std::int64_t>(count, 0, INT_MAX));
+}
+
 std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size) {
   const auto sizes = x.sizes();
   std::vector<std::int64_t> shape(sizes.begin(), sizes.end());
@@ -128,12 +133,16 @@ std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std
 }
 
 Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept) {
+  std::vector<std::int64_t> shape = batch_of_rows(x, dim);
+  shape.push_back(is_kept ? kWordBytes * partition_words(x.size(dim)) : 0);
+  return make_tensor(shape, ScalarType::Byte, x);
+}
+
+std::vector<std::int64_t> batch_of_rows(const Tensor& x, std::int64_t dim) {
   const auto sizes = x.sizes();
   std::vector<std::int64_t> shape(sizes.begin(), sizes.end());
-  const std::int64_t n = shape[static_cast<std::size_t>(dim)];
   shape.erase(shape.begin() + dim);
-  shape.push_back(is_kept ? kWordBytes * partition_words(n) : 0);
-  return make_tensor(shape, ScalarType::Byte, x);
+  return shape;
 }
 
 std::vector<std::int64_t> batch_of_images(const Tensor& x, const ImageDims& dims) {

@@ -34,6 +34,12 @@ View output_view_of(const char* name, const Tensor& tensor);
 std::span<const std::uint32_t> words_of(const Tensor& partition);
 std::span<std::uint32_t> output_words_of(const Tensor& partition);
 
+/// The elements of a new tensor, one after the other; of none where it has none.
+template <class T>
+std::span<T> output_span_of(const Tensor& tensor) {
+  return {static_cast<T*>(tensor.mutable_data_ptr()), static_cast<std::size_t>(tensor.numel())};
+}
+
 /// An error unless `dim`, counted from the front, is a dimension of the tensor. The
 /// ops know neither negative dims nor tensors without dimensions: vmap puts a dimension
 /// in front of an op's tensors and counts on.
@@ -49,6 +55,9 @@ struct ImageDims {
 ImageDims require_image_dims(const char* name, std::int64_t ndim, std::int64_t height_dim,
                              std::int64_t width_dim);
 
+/// What the core takes as an int; a count that is none stays so.
+int clamped(std::int64_t count);
+
 /// x's shape with another size along dim.
 std::vector<std::int64_t> shape_with_size(const Tensor& x, std::int64_t dim, std::int64_t size);
 
@@ -61,6 +70,9 @@ Tensor make_like(const Tensor& like, ScalarType dtype);
 /// A new tensor for the partition of x's solution: x's batch, then the bytes of a
 /// row, none of them where it is not to be kept.
 Tensor make_partition(const Tensor& x, std::int64_t dim, bool is_kept);
+
+/// x's shape without the dimension that its rows run along.
+std::vector<std::int64_t> batch_of_rows(const Tensor& x, std::int64_t dim);
 
 /// x's shape without the two dimensions of its images.
 std::vector<std::int64_t> batch_of_images(const Tensor& x, const ImageDims& dims);

@@ -3,7 +3,6 @@
 #include <torch/csrc/stable/ops.h>
 
 #include <algorithm>
-#include <climits>
 #include <span>
 #include <utility>
 
@@ -15,18 +14,8 @@
 namespace tautline::torch_ops {
 namespace {
 
-/// What the core takes as an int; one that is none stays so.
-int clamped(std::int64_t count) {
-  return static_cast<int>(std::clamp<std::int64_t>(count, 0, INT_MAX));
-}
-
 Derivative2d derivative_of(bool of_solution) {
   return of_solution ? Derivative2d::of_solution : Derivative2d::of_iterations;
-}
-
-template <class T>
-std::span<T> output_span_of(const Tensor& tensor) {
-  return {static_cast<T*>(tensor.mutable_data_ptr()), static_cast<std::size_t>(tensor.numel())};
 }
 
 template <class T>

@@ -89,6 +89,31 @@ def check_dtensor():
     run(Shard(0), dim=2, sharded=1)
     run(Replicate(), dim=2, sharded=0, weight=weight)
 
+    def run_newton(place_lam, dim, sharded):
+        plain = [t.clone().requires_grad_() for t in (x, lam)]
+        placed = [
+            distribute_tensor(x, mesh, [Shard(sharded)]).requires_grad_(),
+            distribute_tensor(lam, mesh, [place_lam]).requires_grad_(),
+        ]
+        options = {"dim": dim, "solver": "newton", "return_info": True}
+        _, first = tautline.prox_tv1d(*plain, **options)
+        expected, expected_info = tautline.prox_tv1d(*plain, start=first.dual, **options)
+        with CommDebugMode() as communication:
+            _, first = tautline.prox_tv1d(*placed, **options)
+            y, info = tautline.prox_tv1d(*placed, start=first.dual, **options)
+        assert communication.get_total_counts() == 0, communication.get_comm_counts()
+        assert y.placements == (Shard(sharded),)
+        assert torch.equal(y.full_tensor(), expected)
+        for one, other in zip(info, expected_info, strict=True):
+            assert torch.equal(one.full_tensor(), other)
+        expected.square().sum().backward()
+        y.square().sum().backward()
+        for one, other in zip(placed, plain, strict=True):
+            torch.testing.assert_close(one.grad.full_tensor(), other.grad)
+
+    run_newton(Replicate(), dim=2, sharded=0)
+    run_newton(Shard(0), dim=2, sharded=1)
+
     # The dimension that rows run along is gathered where it is sharded.
     along = distribute_tensor(x, mesh, [Shard(2)])
     assert torch.equal(tautline.prox_tv1d(along, 0.3).full_tensor(), tautline.prox_tv1d(x, 0.3))

@@ -120,12 +120,6 @@ def test_unknown_mode_raises(mode):
     assert_raises(ValueError, message, lambda: TVLayer(1, direction="row", mode=mode))
 
 
-@pytest.mark.parametrize("solver", ["newton", None, ["direct"], np.array(["a", "b"])], ids=str)
-def test_unknown_solver_raises(solver):
-    message = f"solver: must be 'direct' in this version, got {solver!r}"
-    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, solver=solver))
-
-
 def test_y_of_another_shape_than_x_raises():
     message = "y: must have the size of x along dim, got 4"
     assert_raises(ValueError, message, lambda: tautline.certificate1d(X, X[:, :4], 1.0))

@@ -77,6 +77,8 @@ def test_every_op_of_the_library_is_checked_here():
         "tautline::prox_tv1d_backward",
         "tautline::prox_tv1d_weighted_backward",
         "tautline::prox_tv1d_jvp",
+        "tautline::prox_tv1d_newton",  # these two in test_torch_newton_derivatives.py
+        "tautline::prox_tv1d_newton.number",
         "tautline::certificate1d",
         "tautline::certificate1d.number",
         "tautline::lam_max",
@@ -111,6 +113,9 @@ def calls_along(dim, x):
     one = torch.ones_like(x[..., :1] if x.ndim else x)
     yield lambda: _extension.solve(x, one, None, dim, False, True)
     yield lambda: _extension.solve_number(x, 0.3, None, dim, False, True)
+    newton = (None, dim, False, 20, 0.0, False, True, True, True)
+    yield lambda: _extension.solve_newton(x, one, *newton)
+    yield lambda: _extension.solve_newton_number(x, 0.3, *newton)
     wanted = (1, (), x.dtype, True, True)
     yield lambda: _extension.backward(x, partition, dim, False, x.dtype, *wanted)
     rows = (x, partition, x, x, one)

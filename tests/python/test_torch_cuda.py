@@ -65,6 +65,21 @@ def test_results_agree_with_the_cpu():
     torch.testing.assert_close(*results)
 
 
+@pytest.mark.parametrize("n", [20, 3000])
+@pytest.mark.parametrize("solver", ["newton", tautline.Newton(iterations=1)], ids=str)
+def test_newton_agrees_with_the_cpu(n, solver):
+    x, grad_y = noise(20, n, dtype=torch.float64), noise(20, n, dtype=torch.float64).cos()
+    results = []
+    for device in ("cpu", "cuda"):
+        arguments = [x.to(device).requires_grad_(), torch.full((1,), 0.3, device=device)]
+        arguments[1].requires_grad_()
+        y, info = tautline.prox_tv1d(*arguments, solver=solver, return_info=True)
+        assert all(part.device == y.device for part in info)
+        gradients = torch.autograd.grad(y, arguments, grad_y.to(device))
+        results.append([t.detach().cpu() for t in (y, *gradients, info.converged, info.dual)])
+    torch.testing.assert_close(*results)
+
+
 IMAGE_SOLVERS = {
     "dykstra": {},
     "accelerated": {"method": "accelerated"},
@@ -289,6 +304,8 @@ def test_arguments_on_another_device_raise():
         tautline.prox_tv2d(noise(4, 50), (torch.ones(4, 1), 1.0))
     with pytest.raises(ValueError, match="start: must be on x's device cuda:0, got cpu"):
         tautline.prox_tv2d(noise(4, 50), 1.0, start=torch.ones(4, 50))
+    with pytest.raises(ValueError, match="start: must be on x's device cuda:0, got cpu"):
+        tautline.prox_tv1d(noise(4, 50), 1.0, solver="newton", start=torch.ones(4, 49))
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU")
