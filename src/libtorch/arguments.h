@@ -57,6 +57,12 @@ inline void refuse_tangent(const char* function, const char* name, const at::Ten
                               " has no forward derivative in C++; Python's has");
 }
 
+/// A tensor of a dtype that the core knows, without a tangent; or none.
+inline void require_tensor(const char* function, const char* name, const at::Tensor& tensor) {
+  require_floating(name, tensor);
+  refuse_tangent(function, name, tensor);
+}
+
 inline bool needs_gradient(const at::Tensor& tensor) {
   return tensor.defined() && tensor.requires_grad();
 }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
-#include <utility>
 
 #include "libtorch/arguments.h"
 #include "libtorch/calls.h"
 #include "libtorch/maps.h"
+#include "libtorch/rows.h"
 #include "torch/tv1d.h"
 
 namespace tautline {
@@ -18,65 +18,17 @@ namespace {
 
 using at::Tensor;
 using libtorch::Argument;
-using libtorch::arithmetic_dtype;
 using libtorch::call;
 using libtorch::from_stable;
 using libtorch::if_defined;
 using libtorch::needs_gradient;
-using libtorch::PerLam;
+using libtorch::Rows;
 using libtorch::Solved;
 using libtorch::to_optional;
 using libtorch::to_stable;
 using libtorch::Wanted;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-/// A batch of rows of n samples along `dim`, of which the partition is saved.
-class Rows final : public libtorch::Batch {
- public:
-  Rows(std::int64_t dim, bool sharpen, std::int64_t n) : dim_(dim), sharpen_(sharpen), n_(n) {}
-
-  [[nodiscard]] PerLam<std::int64_t> lam_dims() const override { return {dim_, dim_}; }
-
-  [[nodiscard]] variable_list pull_back(const variable_list& saved, const Tensor& grad_y,
-                                        const Wanted& wanted, at::ScalarType dtype) const override {
-    return call([&] {
-      const auto [grad_x, grad_lam] = torch_ops::backward1d(
-          to_stable("grad_y", grad_y), to_stable("partition", saved[0]), dim_, sharpen_, dtype,
-          wanted.lam_sizes[0], {}, arithmetic_dtype(dtype), wanted.x, wanted.lams[0]);
-      return variable_list{from_stable(grad_x), from_stable(grad_lam)};
-    });
-  }
-
-  [[nodiscard]] Tensor push_forward(const variable_list& saved, const Tensor& tangent_x,
-                                    const PerLam<Tensor>& tangent_lams,
-                                    at::ScalarType dtype) const override {
-    return call([&] {
-      return from_stable(torch_ops::jvp1d(
-          to_stable("partition", saved[0]), std::nullopt, std::nullopt, std::nullopt,
-          to_optional("tangent_x", tangent_x), to_optional("tangent_lam", tangent_lams[0]),
-          std::nullopt, dim_, sharpen_, n_, dtype));
-    });
-  }
-
-  /// With weights: the gradients of x, lam and weight.
-  [[nodiscard]] variable_list weighted_pull_back(const variable_list& saved, const Tensor& grad_y,
-                                                 const Wanted& wanted, bool wants_weight) const {
-    return call([&] {
-      const at::ScalarType dtype = saved[1].scalar_type();
-      const auto [grad_x, grad_lam, grad_weight] = torch_ops::weighted_backward1d(
-          to_stable("grad_y", grad_y), to_stable("partition", saved[0]), to_stable("x", saved[1]),
-          to_stable("y", saved[2]), to_stable("weight", saved[3]), dim_, sharpen_,
-          wanted.lam_sizes[0], {}, arithmetic_dtype(dtype), wanted.x, wanted.lams[0], wants_weight);
-      return variable_list{from_stable(grad_x), from_stable(grad_lam), from_stable(grad_weight)};
-    });
-  }
-
- private:
-  std::int64_t dim_;
-  bool sharpen_;
-  std::int64_t n_;
-};
 
 /// The pull-back with weights. Its own derivative is Python's alone, and says so.
 class WeightedPullBack : public torch::autograd::Function<WeightedPullBack> {
@@ -155,25 +107,9 @@ class Solve : public torch::autograd::Function<Solve> {
 
 /// `lam` undefined: `number` instead.
 Tensor solve(const Tensor& x, const Tensor& lam, double number, const ProxTv1dOptions& options) {
-  TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
-  for (const auto& [name, tensor] :
-       {std::pair("x", x), std::pair("lam", lam), std::pair("weight", options.weight)}) {
-    libtorch::require_floating(name, tensor);
-    libtorch::refuse_tangent("prox_tv1d", name, tensor);
-  }
-  libtorch::require_known(options.mode);
-  const std::int64_t dims = std::max<std::int64_t>(x.dim(), 1);
-  TORCH_CHECK_VALUE(options.dim >= -dims && options.dim < dims, "dim: must be from ", -dims, " to ",
-                    dims - 1, " for this x, got ", options.dim);
-  if (x.dim() == 0) {
-    for (const auto& [name, tensor] :
-         {std::pair("lam", lam), std::pair("weight", options.weight)}) {
-      TORCH_CHECK_VALUE(!tensor.defined() || tensor.dim() == 0, name,
-                        ": must not have more dimensions than x, got ", tensor.dim());
-    }
-    return solve(x.unsqueeze(0), lam, number, options).squeeze(0);
-  }
-  const std::int64_t dim = options.dim < 0 ? options.dim + dims : options.dim;
+  const std::int64_t dim = libtorch::require_rows(
+      "prox_tv1d", x, {{"lam", lam}, {"weight", options.weight}}, options.mode, options.dim);
+  if (x.dim() == 0) return solve(x.unsqueeze(0), lam, number, options).squeeze(0);
   const bool sharpen = options.mode == Mode::sharp;
   const bool records = at::GradMode::is_enabled() &&
                        (needs_gradient(x) || needs_gradient(lam) || needs_gradient(options.weight));

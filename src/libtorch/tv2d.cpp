@@ -23,6 +23,7 @@ using libtorch::from_stable;
 using libtorch::if_defined;
 using libtorch::needs_gradient;
 using libtorch::PerLam;
+using libtorch::require_tensor;
 using libtorch::Solved;
 using libtorch::to_optional;
 using libtorch::to_stable;
@@ -90,8 +91,7 @@ std::string in_users_words(std::string message, bool is_pair) {
   const std::size_t end = message.find(':');
   const std::string name = message.substr(0, end);
   if (!is_pair && (name == "row_lam" || name == "column_lam")) message.replace(0, end, "lam");
-  const std::string solver = "solver.";
-  return message.starts_with(solver) ? message.substr(solver.size()) : message;
+  return message;
 }
 
 template <class Function>
@@ -157,12 +157,6 @@ class Solve : public torch::autograd::Function<Solve> {
   }
 };
 
-/// A tensor of a dtype that the core knows, without a tangent; or none.
-void require_images(const char* function, const char* name, const Tensor& tensor) {
-  libtorch::require_floating(name, tensor);
-  libtorch::refuse_tangent(function, name, tensor);
-}
-
 void require_one_an_image(const Tensor& x, const Tensor& lam,
                           const std::array<std::int64_t, 2>& dims) {
   for (const std::int64_t dim : dims) {
@@ -194,8 +188,8 @@ void require_lams(const char* function, const Tensor& x, const ImageLams& lam,
   const auto& [row_lam, column_lam] = lam.tensors();
   TORCH_CHECK_VALUE(row_lam.defined() == column_lam.defined(),
                     "lam: must be two numbers or two tensors that are defined");
-  require_images(function, lam.is_pair() ? "row_lam" : "lam", row_lam);
-  require_images(function, lam.is_pair() ? "column_lam" : "lam", column_lam);
+  require_tensor(function, lam.is_pair() ? "row_lam" : "lam", row_lam);
+  require_tensor(function, lam.is_pair() ? "column_lam" : "lam", column_lam);
   if (row_lam.defined() && !lam.is_pair()) require_one_an_image(x, row_lam, dims);
 }
 
@@ -222,8 +216,8 @@ Call read(const Tensor& x, const ProxTv2dOptions& options) {
 variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options,
                     bool report) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
-  require_images("prox_tv2d", "x", x);
-  require_images("prox_tv2d", "start", options.start);
+  require_tensor("prox_tv2d", "x", x);
+  require_tensor("prox_tv2d", "start", options.start);
   const Call call = read(x, options);
   require_lams("prox_tv2d", x, lam, {call.height_dim, call.width_dim});
   const auto& [row_lam, column_lam] = lam.tensors();
@@ -280,9 +274,9 @@ std::pair<Tensor, ProxTv2dInfo> prox_tv2d_with_info(const Tensor& x, const Image
 Tensor gap2d(const Tensor& x, const Tensor& y, const ImageLams& lam, const Gap2dOptions& options) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
   TORCH_CHECK_VALUE(y.defined(), "y: must be defined");
-  require_images("gap2d", "x", x);
-  require_images("gap2d", "y", y);
-  require_images("gap2d", "dual", options.dual);
+  require_tensor("gap2d", "x", x);
+  require_tensor("gap2d", "y", y);
+  require_tensor("gap2d", "dual", options.dual);
   const std::array<std::int64_t, 2> dims = read_dims(x, options.dims);
   require_lams("gap2d", x, lam, dims);
   const auto& [row_lam, column_lam] = lam.tensors();

@@ -1,0 +1,42 @@
+// Batches of rows: the derivatives of their solutions, whichever solver found them, and what their
+// arguments must be.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+
+#include "libtorch/maps.h"
+#include "tautline/tv1d.h"
+
+namespace tautline::libtorch {
+
+/// A batch of rows of n samples along `dim`, of which the partition is saved.
+class Rows final : public Batch {
+ public:
+  Rows(std::int64_t dim, bool sharpen, std::int64_t n) : dim_(dim), sharpen_(sharpen), n_(n) {}
+
+  [[nodiscard]] PerLam<std::int64_t> lam_dims() const override { return {dim_, dim_}; }
+  [[nodiscard]] variable_list pull_back(const variable_list& saved, const Tensor& grad_y,
+                                        const Wanted& wanted, at::ScalarType dtype) const override;
+  [[nodiscard]] Tensor push_forward(const variable_list& saved, const Tensor& tangent_x,
+                                    const PerLam<Tensor>& tangent_lams,
+                                    at::ScalarType dtype) const override;
+
+  /// With weights: the gradients of x, lam and weight.
+  [[nodiscard]] variable_list weighted_pull_back(const variable_list& saved, const Tensor& grad_y,
+                                                 const Wanted& wanted, bool wants_weight) const;
+
+ private:
+  std::int64_t dim_;
+  bool sharpen_;
+  std::int64_t n_;
+};
+
+/// Checks what a function of rows takes: x, what broadcasts to it (undefined where it is not
+/// given), the mode, and dim, which it gives counted from the front.
+std::int64_t require_rows(const char* function, const Tensor& x,
+                          std::initializer_list<std::pair<const char*, Tensor>> broadcast,
+                          Mode mode, std::int64_t dim);
+
+}  // namespace tautline::libtorch
