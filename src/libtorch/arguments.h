@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tautline/newton1d.h"
 #include "tautline/tv2d.h"
 
 namespace tautline::libtorch {
@@ -39,6 +40,13 @@ inline void require_known(Derivative2d derivative) {
       "derivative: must be Derivative2d::of_iterations or Derivative2d::of_solution, got "
       "Derivative2d(",
       static_cast<int>(derivative), ")");
+}
+
+inline void require_known(LineSearch line_search) {
+  TORCH_CHECK_VALUE(
+      line_search == LineSearch::interpolation || line_search == LineSearch::halving,
+      "line_search: must be LineSearch::interpolation or LineSearch::halving, got LineSearch(",
+      static_cast<int>(line_search), ")");
 }
 
 /// How to iterate, where it is told.
