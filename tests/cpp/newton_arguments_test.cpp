@@ -153,7 +153,7 @@ const Spoiled kSpoiled[] = {
      [](Call& c) { c.results.converged = over<std::uint8_t>(c.gap); }},
     {"MisalignedWorkspace", "workspace", kNothing,
      [](Call& c) {
-       alignas(64) static std::byte memory[8192];
+       alignas(64) static std::byte memory[1 << 16];
        c.context.workspace = memory + 8;
        c.context.workspace_size = sizeof(memory) - 8;
      }},
