@@ -211,8 +211,8 @@ class NewtonWorker {
     return true;
   }
 
-  /// From the values in scratch.y: their running sum, which at a jump is the bound itself. And the
-  /// gap of both.
+  /// From the values in scratch.y: their running sum, which at a jump is the bound itself. So edges
+  /// have none of the gap, which is what the dual lacks of x - y where it is clipped.
   TAUTLINE_HOST_DEVICE void store_dual(std::int64_t row, const Loaded& loaded) noexcept {
     const double* x = s_.row.x;
     const double* y = s_.row.y;
@@ -226,7 +226,6 @@ class NewtonWorker {
         const double lam = s_.row.lam[i];
         const int jump = jump_sign(s_.row.codes[i + 1]);
         here = jump == 0 ? std::min(std::max(before + change, -lam), lam) : -jump * lam;
-        gap += edge_gap(here, lam, y[i] - y[i + 1]);
         dual[i] = here;
       }
       const double lost = change - (here - before);

@@ -1,9 +1,11 @@
-// An iteration of Newton's aims at the solution of the tridiagonal system of its free edges.
+// An iteration of Newton's: it aims at the solution of the tridiagonal system of its free edges,
+// and goes there as far as the line search says.
 #include "step/newton_row.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "support/rows.h"
 
@@ -16,7 +18,7 @@ struct NewtonMemory {
       : n(static_cast<std::int32_t>(row.x.size())),
         x(row.x),
         lam(edges_of(row)),
-        u(row.x.size() + 2),
+        u(row.x.size() + 1),
         next(u),
         target(u),
         coarse_x(static_cast<std::size_t>(detail::newton_coarse_samples(n)) + 1, kGuard),
@@ -33,6 +35,11 @@ struct NewtonMemory {
     return fixed.back() == -1 &&
            std::ranges::all_of(std::array{&x, &lam, &u, &next, &target, &coarse_x, &coarse_lam},
                                [](const auto* array) { return array->back() == kGuard; });
+  }
+
+  /// Where the given number of iterations end, of which the last has no step.
+  [[nodiscard]] const std::vector<double>& u_after(int iterations) const {
+    return iterations % 2 == 1 ? next : u;  // they change places, first for the start
   }
 
   static constexpr double kGuard = -88;
@@ -93,6 +100,83 @@ TEST(NewtonRow, AimsAtTheSolutionOfTheTridiagonalSystem) {
       ASSERT_NEAR(memory.target[e + 1], expected[e], 1e-11) << trial << " at " << e;
     }
     EXPECT_TRUE(memory.is_guarded());
+  }
+}
+
+/// u and what it moves by, from one edge before the row to one behind it.
+struct Step {
+  const Row& row;
+  std::vector<double> u;
+  std::vector<double> target;
+
+  [[nodiscard]] std::vector<double> at(double length) const {
+    std::vector<double> moved = u;
+    for (std::size_t k = 1; k < row.x.size(); ++k) {
+      const double lam = row.lam.front();
+      moved[k] = std::clamp(u[k] + length * (target[k] - u[k]), -lam, lam);
+    }
+    return moved;
+  }
+  [[nodiscard]] long double objective(const std::vector<double>& v) const {
+    long double sum = 0;
+    for (std::size_t j = 0; j < row.x.size(); ++j) {
+      const long double y = static_cast<long double>(row.x[j]) - v[j + 1] + v[j];
+      sum += y * y / 2;
+    }
+    return sum;
+  }
+  /// Of the objective at u, towards v.
+  [[nodiscard]] long double slope(const std::vector<double>& v) const {
+    long double sum = 0;
+    for (std::size_t k = 1; k < row.x.size(); ++k) {
+      const long double right = static_cast<long double>(row.x[k]) - u[k + 1] + u[k];
+      const long double left = static_cast<long double>(row.x[k - 1]) - u[k] + u[k - 1];
+      sum += (right - left) * (static_cast<long double>(v[k]) - u[k]);
+    }
+    return sum;
+  }
+  [[nodiscard]] long double change(double length) const {
+    return objective(at(length)) - objective(u);
+  }
+  [[nodiscard]] bool is_enough(double length) const {
+    return change(length) <= 1e-4L * slope(at(length));
+  }
+  [[nodiscard]] double shorter(double length, bool halves) const {
+    if (halves) return length / 2;
+    const long double s = slope(target);
+    const long double curvature = (change(length) - s * length) / (length * length);
+    return std::clamp(static_cast<double>(-s / (2 * curvature)), length / 10, length / 2);
+  }
+};
+
+TEST(NewtonRow, GoesAsFarAsTheLineSearchSays) {
+  for (const bool halves : {false, true}) {
+    int shortened = 0;
+    for (int trial = 0; trial < 12; ++trial) {
+      Random random(base_seed() + static_cast<std::uint64_t>(trial));
+      const Row row{"", families()[0].make(random, 2000), {10.0}, {}};
+      const auto run = [&](int iterations) {
+        NewtonMemory memory(row);
+        detail::NewtonRow newton(memory.arrays(), memory.n, range_of(row.x),
+                                 {.iterations = iterations, .halves = halves});
+        newton.solve(true);  // from 0
+        EXPECT_EQ(newton.iterations(), iterations);
+        return memory;
+      };
+      for (int iterations = 1; iterations < 8; ++iterations) {
+        const NewtonMemory memory = run(iterations);
+        const Step step = {row, memory.u_after(iterations), memory.target};
+        double length = 1;
+        while (!step.is_enough(length)) length = step.shorter(length, halves);
+        shortened += length < 1 ? 1 : 0;
+        const std::vector<double> expected = step.at(length);
+        const std::vector<double> found = run(iterations + 1).u_after(iterations + 1);
+        for (std::size_t k = 0; k <= row.x.size(); ++k) {
+          ASSERT_NEAR(found[k], expected[k], 1e-9) << "length " << length << " at " << k;
+        }
+      }
+    }
+    EXPECT_GT(shortened, 5);
   }
 }
 
