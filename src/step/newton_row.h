@@ -227,15 +227,11 @@ constexpr bool NewtonRow::iterate(const Row& row, int limit) noexcept {
   for (iterations_ = 1;; ++iterations_) {
     const Aim found = aim(row);
     if (found.gap() <= options_.tol * found.objective() || found.violation <= rounding) return true;
-    if (iterations_ == limit) return false;
-    if (!descend(row)) {
-      step(row, 0);  // finds the fixed edges again
-      return false;
-    }
+    if (iterations_ == limit || !descend(row)) return false;
   }
 }
 
-/// Sets the target, of which u is the least of f with the fixed edges where they are.
+/// Sets the target: the least of f with the fixed edges where they are.
 constexpr NewtonRow::Aim NewtonRow::aim(const Row& row) noexcept {
   Aim found;
   std::int32_t before = 0;
@@ -290,11 +286,12 @@ constexpr double NewtonRow::aim_run(const Row& row, std::int32_t first, std::int
   return origin + mean;
 }
 
-/// Goes towards the target as far as f falls enough; says whether it does anywhere.
+/// Goes towards the target as far as f falls enough; stays, and says so, where it does not fall.
 constexpr bool NewtonRow::descend(const Row& row) noexcept {
   const Descent whole = step(row, 1);
   const bool found = whole.is_enough() || (options_.halves ? halve(row) : interpolate(row, whole));
-  if (found) take_step();
+  if (!found) step(row, 0);  // the edges that are fixed here, once more
+  take_step();
   return found;
 }
 

@@ -85,6 +85,18 @@ TEST(NewtonStart, BeyondTheBoundsIsTakenForThem) {
   EXPECT_EQ(call.y, expected.y);
 }
 
+/// Bounds that no edge reaches do not take the digits of what starts there.
+TEST(NewtonStart, AtHugeBoundsEndsAtTheSolution) {
+  Random random(base_seed());
+  const std::vector<double> x = noise(random);
+  std::vector<double> start(kRows * (kLength - 1));
+  for (double& value : start) value = random() % 2 == 0 ? 1e300 : -1e300;
+  const Newton1d from = {.polish = false, .start = view(start.data(), {kRows, kLength - 1})};
+  const NewtonCall call(x, kRows, 1e200, from);
+  EXPECT_EQ(call.converged, std::vector<std::uint8_t>(kRows, 1));
+  EXPECT_EQ(call.y, NewtonCall(x, kRows, 1e200).y);
+}
+
 TEST(NewtonStart, WhereItIsNotFiniteARowStartsAsWithoutOne) {
   Random random(base_seed());
   const std::vector<double> x = noise(random);

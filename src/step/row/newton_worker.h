@@ -117,7 +117,7 @@ class NewtonWorker {
     return call_.problem.rows.n;
   }
 
-  /// Loads x and lam, one an edge and no more than makes a difference.
+  /// Loads x and lam, one an edge.
   TAUTLINE_HOST_DEVICE Loaded load(std::int64_t row) noexcept {
     const Forward1d& problem = call_.problem;
     double* x = s_.row.x;
@@ -152,11 +152,7 @@ class NewtonWorker {
         choose_scale(std::max(std::abs(low - loaded.offset), std::abs(high - loaded.offset)));
     multiply(x, n(), loaded.scale);
     loaded.range = high * loaded.scale - low * loaded.scale;
-    // No edge carries as much, and a larger one would take its digits from the samples.
-    const double most = loaded.range > 0 ? n() * loaded.range : 1;
-    for (std::int32_t e = 0; e < n() - 1; ++e) {
-      lam[e] = std::min(scale_lam(lam[e], loaded.scale, 1), most);
-    }
+    for (std::int32_t e = 0; e < n() - 1; ++e) lam[e] = scale_lam(lam[e], loaded.scale, 1);
     return loaded;
   }
 

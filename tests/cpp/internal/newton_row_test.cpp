@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "support/rows.h"
 
@@ -178,6 +179,25 @@ TEST(NewtonRow, GoesAsFarAsTheLineSearchSays) {
     }
     EXPECT_GT(shortened, 5);
   }
+}
+
+/// Where nothing is taken for rounding, rows with ties end when no step makes anything better: at
+/// their solution but for rounding.
+TEST(NewtonRow, EndsWhereNoStepIsBetter) {
+  int ended = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    Random random(base_seed() + static_cast<std::uint64_t>(trial));
+    Row row{"thirds", std::vector<double>(500), {0.7}, {}};
+    for (double& value : row.x) value = static_cast<double>(random() % 9) / 3;
+    NewtonMemory memory(row);
+    detail::NewtonRow newton(memory.arrays(), memory.n, 0,
+                             {.iterations = 100, .halves = trial % 2 == 0});
+    ended += !newton.solve(false) && newton.iterations() < 100 ? 1 : 0;
+    for (std::size_t k = 1; k < row.x.size(); ++k) {
+      ASSERT_LE(std::abs(memory.target[k]), 0.7 + 1e-14) << trial << " at " << k;
+    }
+  }
+  EXPECT_GT(ended, 10);
 }
 
 TEST(NewtonRow, KeepsToItsMemory) {
