@@ -29,6 +29,10 @@ inline constexpr std::int32_t kNewtonShortRow = 32;
   return std::int64_t{n} + 32;
 }
 
+/// Runs of more samples are summed a second time, around their mean: what rounding takes of the
+/// first sum grows with the square of their number, where it always rounds the same way.
+inline constexpr std::int32_t kNewtonRefinedLength = 64;
+
 /// How much of the decrease that its slope promises a step must bring (Armijo's rule).
 inline constexpr double kNewtonEnough = 1e-4;
 
@@ -59,7 +63,12 @@ class NewtonRow {
   /// `range` is how far samples are apart.
   constexpr NewtonRow(const NewtonArrays& arrays, std::int32_t n, double range,
                       const NewtonOptions& options) noexcept
-      : a_(arrays), options_(options), range_(range), n_(n) {}
+      : a_(arrays),
+        options_(options),
+        range_(range),
+        unit_(std::numeric_limits<double>::epsilon() *
+              (n + kNewtonRefinedLength * kNewtonRefinedLength / 8)),
+        n_(n) {}
 
   /// Iterates to the end, from arrays.target or, where none is given, from a start of its own; says
   /// whether that is the solution.
@@ -82,7 +91,9 @@ class NewtonRow {
     double jumps = 0;         // sum of lam |jump|
     double squares_lost = 0;  // of what a dual within its bounds lacks of x - y
     double jumps_lost = 0;    // by edges that are fixed at the wrong bound
-    double violation = 0;     // the most that a dual variable is beyond its bound, or must leave it
+    /// The most that a dual variable is beyond its bound, or must leave it; less what rounding may
+    /// do to one of that size.
+    double violation = 0;
 
     [[nodiscard]] constexpr double objective() const noexcept { return squares / 2 + jumps; }
     [[nodiscard]] constexpr double gap() const noexcept { return squares_lost / 2 + jumps_lost; }
@@ -142,12 +153,12 @@ class NewtonRow {
   [[nodiscard]] static constexpr bool is_jump(double fall, double bound) noexcept {
     return fall * 0x1p500 * bound > 0;
   }
-  /// Sums of samples are taken from the first of them: of neighbours that are alike no digit is
-  /// lost.
-  [[nodiscard]] static constexpr double sum_from_first(const double* x, std::int32_t first,
-                                                       std::int32_t last) noexcept {
+  /// The origin is one of the samples: of neighbours that are alike no digit is lost.
+  [[nodiscard]] static constexpr double sum_around(const double* x, std::int32_t first,
+                                                   std::int32_t last, double origin,
+                                                   double mean) noexcept {
     double sum = 0;
-    for (std::int32_t j = first; j < last; ++j) sum += x[j] - x[first];
+    for (std::int32_t j = first; j < last; ++j) sum += (x[j] - origin) - mean;
     return sum;
   }
   /// The samples of a row in pairs of pairs of ...; the last one may stand alone.
@@ -161,6 +172,7 @@ class NewtonRow {
   NewtonArrays a_;
   NewtonOptions options_;
   double range_;
+  double unit_;  // of sums over the row, what rounding takes of them at most
   std::int32_t n_;
   std::int32_t fixed_count_ = 0;
   int iterations_ = 0;
@@ -223,11 +235,10 @@ constexpr void NewtonRow::start_at_target(const Row& row) noexcept {
 }
 
 constexpr bool NewtonRow::iterate(const Row& row, int limit) noexcept {
-  // Sums of so many samples are no better.
-  const double rounding = std::numeric_limits<double>::epsilon() * range_ * (row.n + 4);
   for (iterations_ = 1;; ++iterations_) {
     const Aim found = aim(row);
-    if (found.gap() <= options_.tol * found.objective() || found.violation <= rounding) return true;
+    const bool is_rounding = found.violation <= unit_ * range_;
+    if (is_rounding || found.gap() <= options_.tol * found.objective()) return true;
     if (iterations_ == limit || !descend(row)) return false;
   }
 }
@@ -250,7 +261,7 @@ constexpr NewtonRow::Aim NewtonRow::aim(const Row& row) noexcept {
         const double lengths[] = {static_cast<double>(first - before),
                                   static_cast<double>(last - first)};
         const double move = size(fall) * lengths[0] * lengths[1] / (lengths[0] + lengths[1]);
-        found.violation = larger(found.violation, move);
+        found.violation = larger(found.violation, move - unit_ * size(a_.u[first]));
       }
     }
     before = first;
@@ -265,19 +276,24 @@ constexpr double NewtonRow::aim_run(const Row& row, std::int32_t first, std::int
                                     Aim& found) noexcept {
   const double* x = row.x;
   const double origin = x[first];
-  const double mean =
-      (sum_from_first(x, first, last) + (a_.u[first] - a_.u[last])) / (last - first);
+  const double length = last - first;
+  const double borders = a_.u[first] - a_.u[last];
+  double mean = (sum_around(x, first, last, origin, 0) + borders) / length;
+  if (length > kNewtonRefinedLength) {
+    mean += (sum_around(x, first, last, origin, mean) + borders) / length;
+  }
   double at = a_.u[first];
   double beyond_before = 0;
   for (std::int32_t k = first + 1; k < last; ++k) {
     const double change = (x[k - 1] - origin) - mean;
     at += change;
     a_.target[k] = at;
-    const double beyond = at - clip(at, row.lam[k - 1]);
+    const double bound = row.lam[k - 1];
+    const double beyond = at - clip(at, bound);
     const double lost = beyond - beyond_before;
     found.squares += change * change;
     found.squares_lost += lost * lost;
-    found.violation = larger(found.violation, size(beyond));
+    found.violation = larger(found.violation, size(beyond) - unit_ * bound);
     beyond_before = beyond;
   }
   const double change = (x[last - 1] - origin) - mean;
@@ -390,7 +406,7 @@ constexpr void NewtonRow::store_codes(Code* codes) noexcept {
   for (std::int32_t run = 0; run <= fixed_count_; ++run) {
     const std::int32_t last = run_end(run, n_);
     double sum = a_.x[first] * (last - first) +
-                 (sum_from_first(a_.x, first, last) + (a_.u[first] - a_.u[last]));
+                 (sum_around(a_.x, first, last, a_.x[first], 0) + (a_.u[first] - a_.u[last]));
     for (; borders > 0; --borders) {
       const std::int32_t border = start_of(borders);
       const double fall =

@@ -28,7 +28,7 @@ struct Batch {
     }
   }
   [[nodiscard]] NewtonCall solve(const Context& context = {}) const {
-    return {x, kRows, view(lam.data(), {kRows, 1}), {.iterations = 5}, context};
+    return {x, kRows, view(lam.data(), {kRows, 1}), {.iterations = 3}, context};
   }
   std::vector<double> x, lam;
 };
@@ -57,7 +57,7 @@ TEST(NewtonLayout, APlaceInTheBatchDoesNotChangeBits) {
   const NewtonCall whole = batch.solve();
   for (std::size_t row = 0; row < kRows; ++row) {
     const auto first = batch.x.begin() + static_cast<std::ptrdiff_t>(row * kLength);
-    const NewtonCall alone({first, first + kLength}, 1, batch.lam[row], {.iterations = 5});
+    const NewtonCall alone({first, first + kLength}, 1, batch.lam[row], {.iterations = 3});
     ASSERT_TRUE(std::equal(alone.y.begin(), alone.y.end(),
                            whole.y.begin() + static_cast<std::ptrdiff_t>(row * kLength)));
     ASSERT_TRUE(std::equal(alone.dual.begin(), alone.dual.end(),
@@ -191,7 +191,7 @@ TEST(NewtonLayout, InPlaceIsTheSameForEveryKindOfRow) {
   std::vector<double> both = batch.x, dual(expected.dual.size()), gap(kRows);
   const Status status = prox_tv1d_newton(
       {.x = view(both.data(), {kRows, kLength}), .lam = view(batch.lam.data(), {kRows, 1})},
-      {.iterations = 5},
+      {.iterations = 3},
       {.y = view(both.data(), {kRows, kLength}),
        .dual = view(dual.data(), {kRows, kLength - 1}),
        .gap = gap});
@@ -207,7 +207,7 @@ TEST(NewtonLayout, WhatIsNotAskedForChangesNothing) {
   std::vector<double> y(batch.x.size());
   ASSERT_TRUE(prox_tv1d_newton({.x = view(batch.x.data(), {kRows, kLength}),
                                 .lam = view(batch.lam.data(), {kRows, 1})},
-                               {.iterations = 5}, {.y = view(y.data(), {kRows, kLength})})
+                               {.iterations = 3}, {.y = view(y.data(), {kRows, kLength})})
                   .ok());
   EXPECT_EQ(y, expected.y);
 }
