@@ -211,7 +211,7 @@ constexpr void NewtonRow::find_start(Row row) noexcept {
 /// Means of pairs, and the bounds of the edges between pairs, which hold twice as much.
 constexpr void NewtonRow::join_pairs(const Row& row, double* x, double* lam) noexcept {
   const std::int32_t pairs = row.n / 2;
-  for (std::int32_t k = 0; k < pairs; ++k) x[k] = (row.x[2 * k] + row.x[2 * k + 1]) / 2;
+  for (std::int64_t k = 0; k < pairs; ++k) x[k] = (row.x[2 * k] + row.x[2 * k + 1]) / 2;
   if (2 * pairs < row.n) x[pairs] = row.x[row.n - 1];
   const std::int32_t edges = (row.n + 1) / 2 - 1;
   for (std::int32_t k = 0; k < edges; ++k) lam[k] = row.lam[2 * k + 1] / 2;
@@ -219,7 +219,7 @@ constexpr void NewtonRow::join_pairs(const Row& row, double* x, double* lam) noe
 
 /// Turns the target of a row in pairs into that of the n samples themselves.
 constexpr void NewtonRow::spread(std::int32_t n) noexcept {
-  for (std::int32_t k = (n - 1) / 2; k > 0; --k) a_.target[2 * k] = 2 * a_.target[k];
+  for (std::int64_t k = (n - 1) / 2; k > 0; --k) a_.target[2 * k] = 2 * a_.target[k];
   a_.target[n] = 0;
   for (std::int32_t k = 1; k < n; k += 2) {
     a_.target[k] = (a_.target[k - 1] + a_.target[k + 1]) / 2;
