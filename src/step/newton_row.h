@@ -67,7 +67,7 @@ class NewtonRow {
         options_(options),
         range_(range),
         unit_(std::numeric_limits<double>::epsilon() *
-              (n + kNewtonRefinedLength * kNewtonRefinedLength / 8)),
+              (n + kNewtonRefinedLength * (kNewtonRefinedLength / 8.0))),
         n_(n) {}
 
   /// Iterates to the end, from arrays.target or, where none is given, from a start of its own; says
