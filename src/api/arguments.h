@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 #include "backend.h"
 #include "tautline/status.h"
@@ -30,6 +31,12 @@ struct Footprint {
   std::uint64_t step = 0;  // all elements lie on begin + multiples of step; 0: one element
   std::uint64_t item = 0;  // bytes an element
 };
+
+/// That of a list.
+template <class T>
+[[nodiscard]] Footprint footprint(std::span<T> list) noexcept {
+  return {list.data(), static_cast<std::int64_t>(list.size_bytes())};
+}
 
 /// Whether two arguments may share memory. Exact for separate and interleaved
 /// arrays; where it cannot tell it says yes.

@@ -10,13 +10,9 @@ namespace {
 
 using detail::Arguments;
 using detail::Backend;
+using detail::footprint;
 using detail::Footprint;
 using Along = Arguments::Along;
-
-template <class T>
-Footprint footprint(std::span<T> list) {
-  return {list.data(), static_cast<std::int64_t>(list.size_bytes())};
-}
 
 /// One element a row, where it is wanted.
 template <class T>

@@ -8,13 +8,9 @@ namespace {
 
 using detail::Arguments;
 using detail::Backend;
+using detail::footprint;
 using detail::Footprint;
 using Along = Arguments::Along;
-
-template <class Word>
-Footprint footprint(std::span<Word> words) {
-  return {words.data(), static_cast<std::int64_t>(words.size_bytes())};
-}
 
 detail::SolvedRows lay_out(Arguments& arguments, const Solved1d& solved) {
   detail::SolvedRows result;

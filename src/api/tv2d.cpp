@@ -14,17 +14,13 @@ namespace {
 
 using detail::Arguments;
 using detail::Backend;
+using detail::footprint;
 using Along = Arguments::Along;
 
 /// A dimension counted from the front, -1 where it names none.
 int from_front(int dim, int ndim) {
   const int front = dim < 0 ? dim + ndim : dim;
   return front >= 0 && front < ndim ? front : -1;
-}
-
-template <class Item>
-detail::Footprint footprint(std::span<Item> items) {
-  return {items.data(), static_cast<std::int64_t>(items.size_bytes())};
 }
 
 /// The arguments of a 2D call, seen by rows and by columns.
