@@ -1,13 +1,14 @@
 """What the CUDA solver is compared with, and the goal of each comparison.
 
 A benchmark's name is group/family/shape/lam/what:DTYPE, with what one of forward and backward, or
-these with _queued: many calls in a row; with _graph: replayed from a CUDA graph (see bench/cuda).
+these with _queued: many calls in a row; with _graph: replayed from a CUDA graph; or newton and
+newton_halving, which stand beside a forward by the direct solver (see bench/cuda).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from goals import Comparison, Run, Section, lam_of
+from goals import Comparison, Run, Section, lam_of, newton_name
 from measurements import CUDA, Measurements, Median
 
 FORWARD, BACKWARD = "forward", "backward"
@@ -34,6 +35,9 @@ FEW_ROWS_PLUS_MS = {FORWARD: 0.02, BACKWARD: 0.0}
 FLOAT64 = 3.0  # forward
 
 PAPER_MS = {FORWARD: 0.011, BACKWARD: 0.0065}  # queued, not replayed from a graph
+
+# ms of Newton at most, by shape: a twentieth of what the paper's own code takes.
+NEWTON_MS = {"8192x32": 0.39, "65536x32": 0.65, "16384x64": 0.64, "14336x224": 1.1}
 
 # How many times another case's time at most, forward.
 RAMP = 3.0  # noise of the same shape
@@ -97,6 +101,11 @@ def sections(measurements: Measurements) -> list[Section]:
         ("bfloat16 against float32", _bfloat16(run)),
         ("Hard data, forward, against a copy", against_copy(run, "hard", FORWARD)),
         ("Hard data, backward, against a copy", against_copy(run, "hard", BACKWARD)),
+        ("Newton against the direct solver", _newton(run, "newton", FORWARD, NEWTON_MS)),
+        (
+            "Newton, halved steps against interpolated ones",
+            _newton(run, "newton_halving", "newton"),
+        ),
     ]
     return [Section(title, list(comparisons)) for title, comparisons in lines]
 
@@ -199,3 +208,18 @@ def _bfloat16(run: Run) -> Iterator[DeviceComparison]:
             if (ours := run.get(case, f"{what}:bf16")) is not None:
                 single = run.get(case, f"{what}:fp32")
                 yield DeviceComparison(f"{case} {what} bf16", ours, "float32", single, goal)
+
+
+def _newton(
+    run: Run, who: str, other: str, limits: dict[str, float] | None = None
+) -> Iterator[DeviceComparison]:
+    for case in run.cases("newton"):
+        for dtype in run.dtypes(case, who):
+            ours = run.get(case, f"{who}:{dtype}")
+            if ours is None:
+                continue
+            name = newton_name(case, dtype, ours)
+            limit = (limits or {}).get(case.split("/")[2])
+            goal, plus_ms = (None, 0.0) if limit is None else (0.0, limit)
+            against = run.get(case, f"{other}:{dtype}")
+            yield DeviceComparison(name, ours, other, against, goal, plus_ms=plus_ms)

@@ -149,6 +149,12 @@ def lam_of(case: str) -> str:
     return case.rsplit("lam:", 1)[1]
 
 
+def newton_name(case: str, dtype: str, ours: Median) -> str:
+    """Returns the first cell of Newton's line: with its iterations, and the rows that it left."""
+    left = f", {100 * ours.left:.2g} % left" if ours.left else ""
+    return f"{case} {dtype}, {ours.iterations} iterations at most{left}"
+
+
 def sections(measurements: Measurements) -> list[Section]:
     """All comparisons, whatever their outcome."""
     best = Run(measurements.runs.get(BEST, {}))
@@ -233,8 +239,7 @@ def _newton(run: Run, who: str, other: str, goal: float | None) -> Iterator[Comp
             ours = run.get(case, f"{who}:{dtype}")
             if ours is None:
                 continue
-            left = f", {100 * ours.left:.2g} % left" if ours.left else ""
-            name = f"{case} {dtype}, {ours.iterations} iterations at most{left}"
+            name = newton_name(case, dtype, ours)
             other_name = other.format(dtype)
             against = run.get(case, other_name)
             own_goal = goal if dtype == "fp64" else None

@@ -133,4 +133,26 @@ std::vector<Case> all_cases(std::int64_t elements) {
   return cases;
 }
 
+std::vector<Case> newton_cases() {
+  std::vector<Case> cases;
+  const auto add = [&](Family family, const Layout& layout, double lam) -> Case& {
+    return cases.emplace_back(Case{
+        .group = "newton", .family = family, .layout = layout, .lam = lam, .with_backward = false});
+  };
+  // The paper's.
+  for (const Layout& layout : {Layout{.images = 8192, .n = 32}, Layout{.images = 65536, .n = 32},
+                               Layout{.images = 16384, .n = 64}, Layout{.images = 14336, .n = 224}})
+    add(Family::noise, layout, 1).dtypes = {DType::float32, DType::float64};
+  constexpr std::int64_t kElements = std::int64_t{1} << 24;
+  for (const double lam : {0.05, 1.0, 10.0}) {
+    for (const std::int64_t n : {32, 128, 512, 1024, 4096}) {
+      add(Family::noise, rows_of(n, kElements), lam);
+    }
+    add(Family::walk, rows_of(256, kElements), lam);
+    add(Family::sine, rows_of(1024, kElements), lam);
+    add(Family::ramp, rows_of(4096, kElements), lam);
+  }
+  return cases;
+}
+
 }  // namespace bench

@@ -56,4 +56,7 @@ struct Case {
 /// All cases; those whose number of rows is free have about `elements` elements.
 [[nodiscard]] std::vector<Case> all_cases(std::int64_t elements);
 
+/// Those that Newton solves, too.
+[[nodiscard]] std::vector<Case> newton_cases();
+
 }  // namespace bench

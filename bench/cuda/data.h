@@ -10,6 +10,8 @@
 
 namespace bench {
 
+inline constexpr std::uint64_t kDataSeed = 1;
+
 /// Fills all rows of a case's layout. Other seeds give other data of the same family.
 template <class T>
 void fill(Family family, const Layout& layout, std::uint64_t seed, T* values, cudaStream_t stream);

@@ -20,13 +20,14 @@
 #include "machine.h"
 #include "run_case.h"
 #include "run_image_case.h"
+#include "run_newton_case.h"
 
 namespace {
 
 constexpr const char* kUsage =
     "usage: tautline_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]\n"
     "  --filter   only benchmarks whose name (group/family/shape/lam/what:dtype) has a match:\n"
-    "             ^images for 2D alone\n"
+    "             ^images for 2D alone, ^newton for Newton and the direct solver beside it\n"
     "  --json     for bench/report.py\n"
     "  --repeats  timings of each, 50 by default\n"
     "  --quick    2^24 elements a case, not 2^27 (1D)\n";
@@ -87,6 +88,7 @@ nlohmann::ordered_json to_json(const bench::Result& result) {
     fields["launches"] = result.launches;
     fields["difference"] = result.checked.difference;
     if (result.checked.iterations > 0) fields["iterations"] = result.checked.iterations;
+    if (result.checked.left > 0) fields["left"] = result.checked.left;
   }
   return fields;
 }
@@ -118,6 +120,10 @@ int run(const Options& options) {
   const bench::Stream stream;
   for (const bench::Case& c : bench::all_cases(options.elements)) {
     bench::run_case(c, stream, settings);
+  }
+  for (const bench::Case& c : bench::newton_cases()) {
+    bench::run_case(c, stream, settings);
+    bench::run_newton_case(c, stream, settings);
   }
   for (const bench::ImageCase& c : bench::all_image_cases()) {
     bench::run_image_case(c, stream, settings);

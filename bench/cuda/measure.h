@@ -29,7 +29,8 @@ struct Timing {
 struct Checked {
   double difference = 0;  // the largest from the CPU's result, as a fraction of the range; with
                           // a tolerance: the largest gap, as a fraction of the objective
-  std::int32_t iterations = 0;  // the most that an image took; 0: as many as it was told to
+  std::int32_t iterations = 0;  // the most that an image or row took; 0: as many as it was told to
+  double left = 0;              // share of the rows that did not converge
 };
 
 /// One line of the results, as bench/measurements.py reads it.

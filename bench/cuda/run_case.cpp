@@ -15,7 +15,6 @@
 namespace bench {
 namespace {
 
-constexpr std::uint64_t kDataSeed = 1;
 constexpr std::uint64_t kGradientSeed = 2;
 
 /// A case's arrays on the GPU and the calls on them.
