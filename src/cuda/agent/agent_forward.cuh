@@ -214,9 +214,9 @@ class AgentForward {
       wait_for_copies();
       __syncwarp();
       // The row's first sample is the first of its first lane's first vector.
-      origin_ = origin_of(reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item[0],
-                          row_lam_);
+      origin_ = reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item[0];
       __syncwarp();
+      if (copies_) origin_ = 0;
       for (int t = 0; t < shape_.chunk; t += kTile) {
         transpose(x_ + t * kLanes, origin_);
         if constexpr (kEdges) transpose(lam_ + t * kLanes, T(0));
@@ -224,20 +224,16 @@ class AgentForward {
     } else if constexpr (!kSplit) {
       stage_own(edge_offset);
     } else {
-      if (has_row) origin_ = origin_of(widen<T>(*call_.x.row(row_)), row_lam_);
+      if (has_row) origin_ = copies_ ? T(0) : widen<T>(*call_.x.row(row_));
       __syncthreads();
       stage_across(carried_chunk(first));
       __syncthreads();
     }
   }
-  /// Of a row's first edge, and where they do not differ of all.
+  /// Of all of a row's edges; 0 where each has its own.
   [[nodiscard]] __device__ double lam_of(std::int64_t row) const noexcept {
     if (call_.lam_data == nullptr) return call_.lam_number;
-    return load_as<double>(call_.lam_data, call_.lam_dtype, call_.lam.offset(row));
-  }
-  /// A row that is copied keeps its bits.
-  [[nodiscard]] static __device__ T origin_of(T first, T lam) noexcept {
-    return !kEdges && lam == 0 ? T(0) : origin_of_row(first, lam);
+    return kEdges ? 0 : load_as<double>(call_.lam_data, call_.lam_dtype, call_.lam.offset(row));
   }
   /// Across memory neighbouring lanes have neighbouring rows: where each has a whole one, it
   /// brings its own.
@@ -251,7 +247,7 @@ class AgentForward {
         if (kAll || first + k < shape_.n) samples[k] = widen<T>(*from);
         from += call_.x.stride;
       }
-      if (first == 0) origin_ = origin_of(samples[0], row_lam_);
+      if (first == 0) origin_ = copies_ ? T(0) : samples[0];
       T* to = x_ + first * kLanes + lane_;
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) to[k * kLanes] = samples[k] - origin_;
@@ -390,7 +386,7 @@ class AgentForward {
     if (chunk.size == 0) return;
     constexpr int kAtOnce = 16;
     const Storage* row = call_.x.row(chunk.row);
-    const T origin = origin_of(widen<T>(*row), T(lam_of(chunk.row)));
+    const T origin = !kEdges && lam_of(chunk.row) == 0 ? T(0) : widen<T>(*row);
     const Storage* from = row + chunk.first * call_.x.stride;
     for_each_few<kAtOnce>(chunk.size, [&](std::int32_t first, auto all) {
       T samples[kAtOnce] = {};

@@ -38,12 +38,12 @@ class AgentHardRow {
         x_(call.x.row(row)),
         samples_(samples),
         codes_(codes),
-        values_(reinterpret_cast<double*>(scratch)) {
+        values_(reinterpret_cast<double*>(scratch)),
+        origin_(widen<T>(x_[0])) {
     row_lam_ = call.lam_number;
     if (call.lam_data != nullptr) {
       row_lam_ = load_as<double>(call.lam_data, call.lam_dtype, call.lam.offset(row));
     }
-    origin_ = origin_of_row(widen<T>(x_[0]), T(row_lam_));
   }
 
   /// Whether that succeeded; else nothing has been written.
@@ -297,7 +297,7 @@ class AgentHardRow {
   T* const samples_;
   std::uint32_t* const codes_;
   double* const values_;
-  T origin_;
+  const T origin_;
   double row_lam_;
 };
 

@@ -31,13 +31,13 @@ class AgentSecondSearch {
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         row_(row),
         x_(call.x.row(row)),
+        origin_(widen<T>(x_[0])),
         values_(reinterpret_cast<T*>(scratch)),
         codes_(reinterpret_cast<std::uint32_t*>(values_ + n_)) {
     row_lam_ = T(call.lam_number);
     if (call.lam_data != nullptr) {
       row_lam_ = load_as<T>(call.lam_data, call.lam_dtype, call.lam.offset(row));
     }
-    origin_ = origin_of_row(widen<T>(x_[0]), row_lam_);
     row_lam_ = min(row_lam_, SearchedLam<T>::kLargest);
   }
 
@@ -163,7 +163,7 @@ class AgentSecondSearch {
   const int lane_;
   const std::int64_t row_;
   const Storage* x_;
-  T origin_;
+  const T origin_;
   T* const values_;
   std::uint32_t* const codes_;
   T row_lam_;

@@ -50,10 +50,10 @@ class AgentStream {
     if (call_.lam_data != nullptr) {
       row_lam_ = load_as<T>(call_.lam_data, call_.lam_dtype, call_.lam.offset(row_));
     }
-    origin_ = origin_of_row(widen<T>(x_[0]), row_lam_);
     const bool takes_lam = row_lam_ >= SearchedLam<T>::kSmallest;
     const bool has_huge_lam = row_lam_ > SearchedLam<T>::kLargest;
     row_lam_ = min(row_lam_, SearchedLam<T>::kLargest);
+    origin_ = widen<T>(x_[0]);
     filled_ = 0;
     word_ = 0;
     codes_of_word_ = 0;

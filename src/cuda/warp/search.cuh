@@ -119,14 +119,6 @@ struct DeviceArithmetic<double> {
 template <class T>
 using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
 
-/// What the samples of a row are counted from, for sums that are small where its range is: the
-/// first one. In float64, whose sums carry nothing, not where lam is as large: a segment of such a
-/// row that is about 0 can be long, and its sums would grow by every sample.
-template <class T>
-[[nodiscard]] __device__ T origin_of_row(T first, T lam) noexcept {
-  return sizeof(T) > sizeof(float) && fabs(first) <= lam ? T(0) : first;
-}
-
 /// The lams that a search takes; rows with others need care.
 template <class T>
 struct SearchedLam {
