@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -121,12 +122,15 @@ TEST(ExtremeLam, HugeEdgesGiveTheSameBitsAsInfiniteOnes) {
 }
 
 TEST(ExtremeLam, ConstantRowsComeBackBitForBitInOneSegment) {
-  for (const double level : {0.0, 0.1, -7.0, 1e300, 5e-324}) {
-    for (const double lam : {1e-300, 0.1, 1e9, kInfinity}) {
-      const Row row{"", std::vector<double>(100, level), {lam}, {}};
-      const Solution solution(row);
-      ASSERT_EQ(solution.y, row.x);
-      ASSERT_EQ(std::count(solution.partition.begin(), solution.partition.end(), 0U), 6);
+  for (const std::size_t n : {100, 3000, 20000}) {
+    for (const double level : {0.0, 0.1, -7.0, 1e300, 5e-324}) {
+      for (const double lam : {1e-300, 0.1, 1e9, kInfinity}) {
+        const Row row{"", std::vector<double>(n, level), {lam}, {}};
+        const Solution solution(row);
+        ASSERT_EQ(solution.y, row.x) << n << " of " << level << ", lam " << lam;
+        const auto words = static_cast<std::ptrdiff_t>(solution.partition.size());
+        ASSERT_EQ(std::count(solution.partition.begin(), solution.partition.end(), 0U), words - 1);
+      }
     }
   }
 }

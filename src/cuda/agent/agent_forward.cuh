@@ -213,10 +213,10 @@ class AgentForward {
       }
       wait_for_copies();
       __syncwarp();
-      // The row's first sample is the first of its first lane's first vector.
-      origin_ = reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item[0];
+      // The row's first samples are those of its first lane's first vector.
+      const T* start = reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item;
+      origin_ = copies_ ? T(0) : origin_of_row<T>(start, 1, shape_.n);
       __syncwarp();
-      if (copies_) origin_ = 0;
       for (int t = 0; t < shape_.chunk; t += kTile) {
         transpose(x_ + t * kLanes, origin_);
         if constexpr (kEdges) transpose(lam_ + t * kLanes, T(0));
@@ -224,7 +224,7 @@ class AgentForward {
     } else if constexpr (!kSplit) {
       stage_own(edge_offset);
     } else {
-      if (has_row) origin_ = copies_ ? T(0) : widen<T>(*call_.x.row(row_));
+      if (has_row) origin_ = copies_ ? T(0) : origin_of(call_.x.row(row_));
       __syncthreads();
       stage_across(carried_chunk(first));
       __syncthreads();
@@ -234,6 +234,9 @@ class AgentForward {
   [[nodiscard]] __device__ double lam_of(std::int64_t row) const noexcept {
     if (call_.lam_data == nullptr) return call_.lam_number;
     return kEdges ? 0 : load_as<double>(call_.lam_data, call_.lam_dtype, call_.lam.offset(row));
+  }
+  [[nodiscard]] __device__ T origin_of(const Storage* row) const noexcept {
+    return origin_of_row<T>(row, call_.x.stride, shape_.n);
   }
   /// Across memory neighbouring lanes have neighbouring rows: where each has a whole one, it
   /// brings its own.
@@ -247,7 +250,7 @@ class AgentForward {
         if (kAll || first + k < shape_.n) samples[k] = widen<T>(*from);
         from += call_.x.stride;
       }
-      if (first == 0) origin_ = copies_ ? T(0) : samples[0];
+      if (first == 0) origin_ = copies_ ? T(0) : origin_of_row<T>(samples, 1, shape_.n);
       T* to = x_ + first * kLanes + lane_;
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) to[k * kLanes] = samples[k] - origin_;
@@ -386,7 +389,7 @@ class AgentForward {
     if (chunk.size == 0) return;
     constexpr int kAtOnce = 16;
     const Storage* row = call_.x.row(chunk.row);
-    const T origin = !kEdges && lam_of(chunk.row) == 0 ? T(0) : widen<T>(*row);
+    const T origin = !kEdges && lam_of(chunk.row) == 0 ? T(0) : origin_of(row);
     const Storage* from = row + chunk.first * call_.x.stride;
     for_each_few<kAtOnce>(chunk.size, [&](std::int32_t first, auto all) {
       T samples[kAtOnce] = {};

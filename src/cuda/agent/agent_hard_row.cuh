@@ -39,7 +39,7 @@ class AgentHardRow {
         samples_(samples),
         codes_(codes),
         values_(reinterpret_cast<double*>(scratch)),
-        origin_(widen<T>(x_[0])) {
+        origin_(origin_of_row<T>(x_, call.x.stride, n_)) {
     row_lam_ = call.lam_number;
     if (call.lam_data != nullptr) {
       row_lam_ = load_as<double>(call.lam_data, call.lam_dtype, call.lam.offset(row));

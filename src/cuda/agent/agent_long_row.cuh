@@ -27,12 +27,10 @@ class AgentLongRow {
         row_(has_chunk_ ? index / call.chunks : 0),
         chunk_(has_chunk_ ? static_cast<std::int32_t>(index - row_ * call.chunks) : 0),
         x_(call.rows.x.row(row_)),
-        origin_(widen<double>(x_[0])),
+        origin_(origin_of_row<double>(x_, call.rows.x.stride, call.rows.shape.n)),
         lam_offset_(call.rows.lam_data == nullptr ? 0 : call.rows.lam.offset(row_)) {
     row_lam_ = bounded(call.rows.lam_number);
     if (!kEdges && call.rows.lam_data != nullptr) row_lam_ = bounded(lam_at(lam_offset_));
-    // Values near 0 would lose by it what float64 promises.
-    if (kIsDouble && !kEdges && fabs(origin_) <= row_lam_) origin_ = 0;
   }
 
   /// Clears the codes of the chunk and finds where its lane begins.
@@ -213,7 +211,7 @@ class AgentLongRow {
   const std::int64_t row_;
   const std::int32_t chunk_;
   const Storage* const x_;
-  double origin_;
+  const double origin_;
   const std::int64_t lam_offset_;
   double row_lam_;
   bool has_extreme_lam_ = false;

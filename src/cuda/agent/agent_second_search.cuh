@@ -31,7 +31,7 @@ class AgentSecondSearch {
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         row_(row),
         x_(call.x.row(row)),
-        origin_(widen<T>(x_[0])),
+        origin_(origin_of_row<T>(x_, call.x.stride, n_)),
         values_(reinterpret_cast<T*>(scratch)),
         codes_(reinterpret_cast<std::uint32_t*>(values_ + n_)) {
     row_lam_ = T(call.lam_number);

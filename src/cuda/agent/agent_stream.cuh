@@ -53,7 +53,7 @@ class AgentStream {
     const bool takes_lam = row_lam_ >= SearchedLam<T>::kSmallest;
     const bool has_huge_lam = row_lam_ > SearchedLam<T>::kLargest;
     row_lam_ = min(row_lam_, SearchedLam<T>::kLargest);
-    origin_ = widen<T>(x_[0]);
+    origin_ = origin_of_row<T>(x_, x_stride_, n_);
     filled_ = 0;
     word_ = 0;
     codes_of_word_ = 0;

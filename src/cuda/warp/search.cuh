@@ -119,6 +119,19 @@ struct DeviceArithmetic<double> {
 template <class T>
 using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
 
+/// What the samples of a row are counted from, for sums that are small where its range is: the
+/// first one. In float64, whose sums carry nothing along, halfway to the second, or those of a row
+/// that goes back and forth would grow with every other sample.
+template <class T>
+[[nodiscard]] __device__ T origin_of_row(T first, T second) noexcept {
+  return sizeof(T) > sizeof(float) ? first / 2 + second / 2 : first;
+}
+template <class T, class Storage>
+[[nodiscard]] __device__ T origin_of_row(const Storage* row, std::int64_t stride,
+                                         std::int32_t n) noexcept {
+  return origin_of_row(widen<T>(row[0]), widen<T>(row[n > 1 ? stride : 0]));
+}
+
 /// The lams that a search takes; rows with others need care.
 template <class T>
 struct SearchedLam {
