@@ -2,15 +2,22 @@
 // each some samples one behind the other: on a device those of a block, in tests those of a
 // processor.
 //
-// The Newton system of the edges that are not at a bound falls into runs of them, and the solution
-// of each is known: it makes y constant over the run's samples, at their mean. So an iteration is
-// sums over segments that reach across threads, and no elimination.
+// With P the running sum of x, the string P - u lies in the tube P -+ lam, and its slopes are y.
+// The Newton system of the edges that are not held at a wall of the tube is solved by straight
+// lines between those that are. So an iteration pulls the string straight between its held edges
+// and clips it into the tube; threads need only tell one another of those nearest to them.
+//
+// Running sums lose digits of the values, not of the string: when the held edges are found, values
+// are means of x over segments.
 //
 // Knows threads only through `Threads`: thread(), count(), and what all of them call together:
-// sync(), before(value), behind(value), sum(values), largest(value), open_before(segment),
-// next(has_value, value).
+// sync(), neighbours, around, sum, sum_before and sum_since; and near_reciprocal.
+//
+// Written such that threads rarely go separate ways: what is held and what is not is selected.
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -19,37 +26,37 @@
 
 namespace tautline::detail {
 
-/// What a thread knows of the segment that is open behind its last sample.
-struct OpenSegment {
-  bool is_own;  // it starts in the thread
-  std::int32_t start;
-  double sum;  // of its samples so far
-  double u;    // of the edge before it
-
-  /// Of this one's samples and then those of `right`.
-  [[nodiscard]] constexpr OpenSegment joined(const OpenSegment& right) const noexcept {
-    if (right.is_own) return right;
-    return {is_own, start, sum + right.sum, u};
-  }
+/// A number that belongs to an edge: that behind the sample of this index.
+struct EdgeValue {
+  std::int32_t edge;
+  double value;
+};
+/// What is nearest in the threads before, {-1, 0} where there is nothing, and in those behind.
+struct EdgesAround {
+  EdgeValue left;
+  EdgeValue right;
+};
+/// Of the threads before and behind; 0 where there is none.
+struct Neighbours {
+  double before;
+  double behind;
 };
 
-/// Rows of more samples start from the same row in pairs. To threads its iterations are as long as
-/// the row's own, so that shorter rows do better from 0.
-inline constexpr std::int32_t kNewtonThreadsShortRow = 128;
-/// Iterations on a row of pairs: it need only be near.
-inline constexpr int kNewtonIterationsOfPairs = 12;
-/// Iterations that may follow one whose gap is small enough, for jumps that rounding made up.
-inline constexpr int kNewtonCleanings = 2;
+/// Longer rows start from where some iterations lead on the same row in pairs of samples, and these
+/// likewise: one on the pairs, two on pairs of pairs, and so on.
+inline constexpr std::int32_t kNewtonThreadsShortRow = 32;
+/// How often jumps that rounding made up are taken away before a row is left to others.
+inline constexpr int kNewtonCleanings = 3;
 
-[[nodiscard]] constexpr int newton_levels(std::int32_t n, bool has_start) noexcept {
+[[nodiscard]] constexpr int newton_levels(std::int32_t n) noexcept {
   int levels = 1;
-  for (; n > kNewtonThreadsShortRow && !has_start; n = (n + 1) / 2) ++levels;
+  for (; n > kNewtonThreadsShortRow; n = (n + 1) / 2) ++levels;
   return levels;
 }
 /// Samples of a row and of all rows of pairs that it starts from.
-[[nodiscard]] constexpr std::int32_t newton_samples(std::int32_t n, int levels) noexcept {
+[[nodiscard]] constexpr std::int32_t newton_samples(std::int32_t n) noexcept {
   std::int32_t all = n;
-  for (int level = 1; level < levels; ++level) all += n = (n + 1) / 2;
+  for (; n > kNewtonThreadsShortRow; all += n) n = (n + 1) / 2;
   return all;
 }
 
@@ -62,25 +69,27 @@ struct NewtonMemory {
   double range;    // how far samples are apart
 };
 
-/// How it ended. The gap is that of the means and the clipped target of the last iteration.
+/// How it ended.
 struct NewtonOutcome {
   int iterations;
   bool converged;
+  bool is_clean;  // whether the result jumps as its dual variables say
   double gap;
 };
 
 template <class Threads, int kItems>
 class NewtonThreads {
  public:
-  TAUTLINE_HOST_DEVICE NewtonThreads(const Threads& threads, const NewtonMemory& memory,
+  TAUTLINE_HOST_DEVICE NewtonThreads(Threads& threads, const NewtonMemory& memory,
                                      std::int32_t n) noexcept
       : threads_(threads),
         row_({n, memory.x, memory.u, memory.lam, memory.row_lam}),
         range_(memory.range) {}
 
   TAUTLINE_HOST_DEVICE NewtonOutcome solve(const NewtonOptions& options, bool has_start) noexcept {
-    const int levels = newton_levels(row_.n, has_start);
+    const int levels = has_start ? 1 : newton_levels(row_.n);
     threads_.sync();
+    find_drift();
     Level level = row_;
     for (int l = 1; l < levels; ++l) level = make_pairs(level);
     NewtonOutcome outcome = {};
@@ -94,18 +103,19 @@ class NewtonThreads {
       } else {
         start(has_start);
       }
-      outcome = iterate(l == 0 ? options.iterations : kNewtonIterationsOfPairs, options);
+      outcome = iterate(l > 0 ? l : options.iterations, options);
       if (l > 0) store_dual();
     }
+    finish(outcome);
     return outcome;
   }
 
-  /// Calls use(i, mean, u, jump) for the thread's samples: the value of its segment, and of the
-  /// edge behind it the dual variable and the sign of the jump, 0 where there is none.
+  /// Calls use(i, value, u, jump) for the thread's samples, with u and the sign of the jump (0:
+  /// none) those of the edge behind.
   template <class Use>
   TAUTLINE_HOST_DEVICE void for_each_result(const Use& use) const noexcept {
     for_each([&](int i) {
-      if (index(i) < level_.n) use(index(i), mean_[i], clipped(i, target_[i]), jump_sign(i));
+      if (index(i) < level_.n) use(index(i), mean_[i], clipped(target_[i], lam_[i]), jump_sign(i));
     });
   }
 
@@ -120,8 +130,12 @@ class NewtonThreads {
     double row_lam;
   };
 
-  /// What the last target is worth, and the whole step to it.
-  enum Sum { kGap, kObjective, kSlope, kBend, kMadeUp, kSums };
+  /// Of a whole step to the target.
+  struct Worth {
+    double slope;
+    double bend;
+    bool violates;  // the target its bounds, or the way that it should jump
+  };
 
   // --- Rows of pairs ---
 
@@ -151,28 +165,49 @@ class NewtonThreads {
     for_each([&](int i) {
       const std::int32_t edge = index(i);
       const double u = edge % 2 == 1 ? between(edge) : (between(edge - 1) + between(edge + 1)) / 2;
-      u_[i] = clipped(i, u);
+      u_[i] = clipped(u, lam_[i]);
     });
   }
   TAUTLINE_HOST_DEVICE void start(bool is_given) noexcept {
     for_each([&](int i) {
-      u_[i] = is_given && index(i) < level_.n - 1 ? clipped(i, level_.u[index(i)]) : 0;
+      u_[i] = is_given && index(i) < level_.n - 1 ? clipped(level_.u[index(i)], lam_[i]) : 0;
     });
   }
   TAUTLINE_HOST_DEVICE void store_dual() noexcept {
     for_each([&](int i) {
-      if (index(i) < level_.n) level_.u[index(i)] = clipped(i, target_[i]);
+      if (index(i) < level_.n) level_.u[index(i)] = clipped(target_[i], lam_[i]);
     });
     threads_.sync();
   }
 
   // --- The thread's part of a level ---
 
+  /// A number near the mean of x, for running sums that do not grow with every sample. Its few
+  /// digits leave the sums of whole numbers whole.
+  TAUTLINE_HOST_DEVICE void find_drift() noexcept {
+    double sum[1] = {0};
+    for (std::int32_t i = threads_.thread(); i < row_.n; i += threads_.count()) sum[0] += row_.x[i];
+    threads_.sum(sum, false);
+    constexpr std::uint64_t kFewDigits = ~((std::uint64_t{1} << 45) - 1);
+    drift_ = std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum[0] / row_.n) & kFewDigits);
+  }
+
   TAUTLINE_HOST_DEVICE void enter(const Level& level) noexcept {
     level_ = level;
     items_ = (level.n + threads_.count() - 1) / threads_.count();
     first_ = threads_.thread() * items_;
-    for_each([&](int i) { x_[i] = index(i) < level.n ? level.x[index(i)] : 0; });
+    double sum = 0;
+    for_each([&](int i) {
+      const bool is_sample = index(i) < level.n;
+      x_[i] = is_sample ? level.x[index(i)] : 0;
+      if (is_sample) sum += x_[i] - drift_;
+      sum_[i] = sum;
+      lam_[i] = lam_of(index(i));
+    });
+    lam_before_ = lam_of(first_ - 1);
+    x_behind_ = index(items_) < level.n ? level.x[index(items_)] : 0;
+    sum_before_ = threads_.sum_before(sum);
+    for_each([&](int i) { sum_[i] += sum_before_; });
   }
   template <class Use>
   TAUTLINE_HOST_DEVICE void for_each(const Use& use) const noexcept {
@@ -181,164 +216,181 @@ class NewtonThreads {
       if (i < items_) use(i);
     }
   }
+  template <class Use>
+  TAUTLINE_HOST_DEVICE void for_each_backwards(const Use& use) const noexcept {
+    TAUTLINE_UNROLL
+    for (int i = kItems - 1; i >= 0; --i) {
+      if (i < items_) use(i);
+    }
+  }
   [[nodiscard]] constexpr std::int32_t index(int i) const noexcept { return first_ + i; }
-  /// 0 behind the row's last sample, and beyond.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double lam(int i) const noexcept {
-    if (index(i) >= level_.n - 1) return 0;
-    return level_.lam != nullptr ? level_.lam[index(i)] : level_.row_lam;
+  /// 0 before the row's first edge, and behind its last sample.
+  [[nodiscard]] TAUTLINE_HOST_DEVICE double lam_of(std::int32_t edge) const noexcept {
+    if (edge < 0 || edge >= level_.n - 1) return 0;
+    return level_.lam != nullptr ? level_.lam[edge] : level_.row_lam;
   }
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double clipped(int i, double u) const noexcept {
-    const double most = lam(i);
-    if (u > most) return most;
-    return u < -most ? -most : u;
+  [[nodiscard]] static TAUTLINE_HOST_DEVICE double clipped(double u, double most) noexcept {
+    return std::abs(u) > most ? std::copysign(most, u) : u;
   }
-  [[nodiscard]] constexpr bool is_fixed(int i) const noexcept { return (fixed_ >> i & 1U) != 0; }
-  /// Of the target; a jump against what its bound asks for is none.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE int jump_sign(int i) const noexcept {
-    if (!is_fixed(i) || index(i) >= level_.n - 1 || (made_up_ >> i & 1U) != 0) return 0;
+  [[nodiscard]] constexpr bool is_held(int i) const noexcept { return (held_ >> i & 1U) != 0; }
+  [[nodiscard]] constexpr bool is_end(int i) const noexcept { return index(i) >= level_.n - 1; }
+  /// How far y jumps the way that a held edge asks for: a fall where u is at its upper bound.
+  [[nodiscard]] constexpr double as_held(int i, double jump) const noexcept {
+    return u_[i] > 0 ? -jump : jump;
+  }
+  [[nodiscard]] constexpr int jump_sign(int i) const noexcept {
+    if (!is_held(i) || is_end(i)) return 0;
     return u_[i] > 0 ? -1 : 1;
+  }
+  [[nodiscard]] TAUTLINE_HOST_DEVICE double last_of(const double (&values)[kItems]) const noexcept {
+    double last = 0;
+    for_each([&](int i) { last = values[i]; });
+    return last;
+  }
+  /// The values of the held edges that are nearest in other threads.
+  [[nodiscard]] TAUTLINE_HOST_DEVICE EdgesAround
+  around(const double (&values)[kItems]) const noexcept {
+    double first = 0;
+    double last = 0;
+    for_each([&](int i) { last = is_held(i) ? values[i] : last; });
+    for_each_backwards([&](int i) { first = is_held(i) ? values[i] : first; });
+    // Not std::countr_zero, which nvcc 13.0 takes for 32.
+    const auto edge_of = [&](unsigned highest) { return first_ + 31 - std::countl_zero(highest); };
+    return threads_.around(held_ != 0, {edge_of(held_ & (~held_ + 1)), first},
+                           {edge_of(held_), last});
   }
 
   // --- Iterations ---
 
   TAUTLINE_HOST_DEVICE NewtonOutcome iterate(int limit, const NewtonOptions& options) noexcept {
-    // Sums of so many samples are no better.
-    const double rounding = std::numeric_limits<double>::epsilon() * range_ * (level_.n + 4);
-    int cleanings = 0;
     for (int iteration = 1;; ++iteration) {
-      find_fixed();
-      find_target();
-      double sums[kSums];
-      const double violation = look_at_target(sums);
-      const bool is_near = sums[kGap] <= options.tol * sums[kObjective] || violation <= rounding;
-      const bool is_clean = sums[kMadeUp] == 0 || (is_near && cleanings++ == kNewtonCleanings);
-      if ((is_near && is_clean) || iteration >= limit || !step(sums, options.halves)) {
-        if (sums[kMadeUp] != 0) {
-          fixed_ &= ~made_up_;
-          find_target();
-          look_at_target(sums);
-        }
-        return {iteration, is_near, sums[kGap]};
+      find_held();
+      aim();
+      const Worth worth = look();
+      const bool is_near = !worth.violates || (options.tol > 0 && has_gap_of(options.tol));
+      if (is_near || iteration >= limit || !step(worth, options.halves)) {
+        return {iteration, is_near, true, 0};
       }
     }
   }
 
-  /// Edges that stay at their bounds.
-  TAUTLINE_HOST_DEVICE void find_fixed() noexcept {
-    const double u_left = threads_.before(last_of(u_));
-    double y[kItems] = {};
-    for_each([&](int i) { y[i] = x_[i] - (u_[i] - (i > 0 ? u_[i - 1] : u_left)); });
-    const double y_behind = threads_.behind(y[0]);
-    fixed_ = 0;
+  /// Edges at a wall that y holds there, and the row's end.
+  TAUTLINE_HOST_DEVICE void find_held() noexcept {
+    const Neighbours u = threads_.neighbours(u_[0], last_of(u_));
+    u_before_ = u.before;
+    held_ = 0;
+    double y = x_[0] - (u_[0] - u.before);
     for_each([&](int i) {
-      rise_[i] = (i + 1 < items_ ? y[i + 1] : y_behind) - y[i];
-      const double most = lam(i);
-      const bool stays = (u_[i] >= most && rise_[i] < 0) || (u_[i] <= -most && rise_[i] > 0);
-      if (stays || index(i) >= level_.n - 1) fixed_ |= 1U << i;
+      const bool is_last = i + 1 >= items_;
+      const double x_next = is_last ? x_behind_ : x_[i + 1 < kItems ? i + 1 : i];
+      const double u_next = is_last ? u.behind : u_[i + 1 < kItems ? i + 1 : i];
+      const double y_next = x_next - (u_next - u_[i]);
+      rise_[i] = y_next - y;
+      y = y_next;
+      const bool stays = std::abs(u_[i]) >= lam_[i] && as_held(i, rise_[i]) > 0;
+      held_ |= stays || is_end(i) ? 1U << i : 0;
     });
   }
 
-  /// Means of the segments between these, and what u would be with them.
-  TAUTLINE_HOST_DEVICE void find_target() noexcept {
-    OpenSegment own = {false, 0, 0, 0};
+  /// Pulls the string straight between its held edges.
+  TAUTLINE_HOST_DEVICE void aim() noexcept {
+    double string[kItems] = {};
+    for_each([&](int i) { string[i] = sum_[i] - u_[i]; });
+    const EdgesAround others = around(string);
+    EdgeValue left = others.left;
+    const auto slope_from_left = [&](const EdgeValue& right) {
+      return (right.value - left.value) * threads_.near_reciprocal(right.edge - left.edge);
+    };
     for_each([&](int i) {
-      own.sum += x_[i];
-      if (is_fixed(i)) own = {true, index(i) + 1, 0, u_[i]};
+      mean_[i] = slope_from_left({index(i), string[i]});  // where it is held
+      left.edge = is_held(i) ? index(i) : left.edge;
+      left.value = is_held(i) ? string[i] : left.value;
     });
-    const OpenSegment before = threads_.open_before(own);
-    start_before_ = before.start;
-    OpenSegment open = before;
-    double first_mean = 0;
-    for_each([&](int i) {
-      open.sum += x_[i];
-      target_[i] = open.u + open.sum;  // less the mean of each sample
-      if (!is_fixed(i)) return;
-      mean_[i] = (open.sum + (open.u - u_[i])) / (index(i) - open.start + 1);
-      if ((fixed_ & ((1U << i) - 1)) == 0) first_mean = mean_[i];
-      open = {true, index(i) + 1, 0, u_[i]};
-    });
-    double mean = threads_.next(fixed_ != 0, first_mean);
-    TAUTLINE_UNROLL
-    for (int i = kItems - 1; i >= 0; --i) {
-      if (i >= items_) continue;
-      mean = is_fixed(i) ? mean_[i] : mean;
+    EdgeValue right = others.right;
+    mean_behind_ = right.edge > left.edge ? slope_from_left(right) : 0;  // beyond the row
+    double mean = mean_behind_;
+    wrong_jump_ = 0;
+    for_each_backwards([&](int i) {
+      const double wrong = as_held(i, mean_[i] - mean) * (right.edge - index(i));
+      wrong_jump_ = is_held(i) && !is_end(i) && wrong > wrong_jump_ ? wrong : wrong_jump_;
+      mean = is_held(i) ? mean_[i] : mean;
+      right.edge = is_held(i) ? index(i) : right.edge;
+      right.value = is_held(i) ? string[i] : right.value;
       mean_[i] = mean;
-    }
-    std::int32_t start = start_before_;
-    for_each([&](int i) {
-      if (is_fixed(i)) {
-        target_[i] = u_[i];
-        start = index(i) + 1;
-      } else {
-        target_[i] -= mean_[i] * (index(i) - start + 1);
-      }
+      const double line = right.value - mean * (right.edge - index(i));
+      target_[i] = is_held(i) ? u_[i] : sum_[i] - line;
     });
+    const double line = right.value - mean * (right.edge - first_ + 1);
+    target_before_ = others.left.edge == first_ - 1 ? u_before_ : sum_before_ - line;
   }
 
-  /// Returns how far a dual variable is beyond its bound, or would have to leave it, at most.
-  TAUTLINE_HOST_DEVICE double look_at_target(double (&sums)[kSums]) noexcept {
-    const double mean_behind = threads_.behind(mean_[0]);
-    double excess = threads_.before(clipped_last() - last_of(target_));
-    double change = threads_.before(clipped_last() - last_of(u_));
-    for (double& sum : sums) sum = 0;
-    made_up_ = 0;
-    double violation = 0;
-    const auto violate = [&](double by) { violation = by > violation ? by : violation; };
-    std::int32_t start = start_before_;
+  TAUTLINE_HOST_DEVICE Worth look() noexcept {
+    // Running sums of so many samples are no better.
+    const double rounding = std::numeric_limits<double>::epsilon() * range_ * (level_.n + 4);
+    bool violates = wrong_jump_ > rounding;
+    double sums[2] = {};
+    double change = clipped(target_before_, lam_before_) - u_before_;
     for_each([&](int i) {
-      const double next = clipped(i, target_[i]);
-      const double excess_before = excess;
+      const double next = clipped(target_[i], lam_[i]);
       const double change_before = change;
-      excess = next - target_[i];
       change = next - u_[i];
-      violate(excess < 0 ? -excess : excess);
-      sums[kGap] += (excess - excess_before) * (excess - excess_before) / 2;
-      sums[kSlope] += rise_[i] * change;
-      sums[kBend] += (change - change_before) * (change - change_before);
-      sums[kObjective] += (x_[i] - mean_[i]) * (x_[i] - mean_[i]) / 2;
-      if (!is_fixed(i)) return;
-      const std::int32_t length = index(i) + 1 - start;
-      start = index(i) + 1;
-      const double most = lam(i);
-      if (most == 0) return;  // the row's end
-      const double jump = (i + 1 < items_ ? mean_[i + 1] : mean_behind) - mean_[i];
-      const double size = jump < 0 ? -jump : jump;
-      sums[kObjective] += most * size;
-      if (u_[i] > 0 ? jump < 0 : jump > 0) return;
-      sums[kGap] += 2 * most * size;
-      sums[kMadeUp] += 1;
-      violate(size * length);
-      made_up_ |= 1U << i;
+      violates = violates || std::abs(next - target_[i]) > rounding;
+      sums[0] += rise_[i] * change;
+      sums[1] += (change - change_before) * (change - change_before);
     });
-    threads_.sum(sums);
-    return threads_.largest(violation);
+    violates = threads_.sum(sums, violates);
+    return {sums[0], sums[1], violates};
+  }
+
+  /// Whether the duality gap of the target is at most so much of its objective.
+  [[nodiscard]] TAUTLINE_HOST_DEVICE bool has_gap_of(double tol) noexcept {
+    double sums[2] = {gap_of_excess(), 0};
+    for_each([&](int i) {
+      const double from_mean = index(i) < level_.n ? x_[i] - drift_ - mean_[i] : 0;
+      sums[1] += from_mean * from_mean / 2;
+    });
+    for_each_jump([&](int i, double jump) {
+      const double cost = lam_[i] * std::abs(jump);
+      sums[0] += as_held(i, jump) > 0 ? 0 : 2 * cost;
+      sums[1] += cost;
+    });
+    threads_.sum(sums, false);
+    return sums[0] <= tol * sums[1];
+  }
+  /// The thread's part of what dual variables within their bounds lack of x - y.
+  [[nodiscard]] TAUTLINE_HOST_DEVICE double gap_of_excess() const noexcept {
+    double gap = 0;
+    double excess = clipped(target_before_, lam_before_) - target_before_;
+    for_each([&](int i) {
+      const double before = excess;
+      excess = clipped(target_[i], lam_[i]) - target_[i];
+      gap += (excess - before) * (excess - before) / 2;
+    });
+    return gap;
+  }
+  /// Calls use(i, jump) for the held edges within the row.
+  template <class Use>
+  TAUTLINE_HOST_DEVICE void for_each_jump(const Use& use) const noexcept {
+    for_each([&](int i) {
+      const bool is_last = i + 1 >= items_;
+      const double behind = is_last ? mean_behind_ : mean_[i + 1 < kItems ? i + 1 : i];
+      if (is_held(i) && !is_end(i)) use(i, behind - mean_[i]);
+    });
   }
 
   /// Goes towards the target as far as the objective falls enough; false: nowhere.
-  TAUTLINE_HOST_DEVICE bool step(const double (&sums)[kSums], bool halves) noexcept {
+  TAUTLINE_HOST_DEVICE bool step(const Worth& whole, bool halves) noexcept {
     const auto gains = [](double slope, double bend) {
       return slope < 0 && slope + bend / 2 <= kNewtonEnough * slope;
     };
-    if (gains(sums[kSlope], sums[kBend])) return go(1);
-    double size = 1;
-    double slope = sums[kSlope];
-    double bend = sums[kBend];
+    if (gains(whole.slope, whole.bend)) return go(1);
     const double slope_at_zero = slope_of_direction();
-    for (int trial = 0; trial < kNewtonTrials; trial += halves ? kNewtonHalvings : 1) {
-      double sizes[kNewtonHalvings];
-      size = halves ? size / 2 : least_of_parabola(size, slope + bend / 2, slope_at_zero);
-      for (double& each : sizes) {
-        each = size;
-        if (halves) size /= 2;
-      }
-      double found[2 * kNewtonHalvings];
-      look_at_steps(sizes, halves ? kNewtonHalvings : 1, found);
-      for (int s = 0; s < (halves ? kNewtonHalvings : 1); ++s) {
-        slope = found[2 * s];
-        bend = found[2 * s + 1];
-        if (gains(slope, bend)) return go(sizes[s]);
-      }
-      size = sizes[halves ? kNewtonHalvings - 1 : 0];
+    double size = 1;
+    double sums[2] = {whole.slope, whole.bend};
+    for (int trial = 1; trial < kNewtonTrials; ++trial) {
+      size = halves ? size / 2 : least_of_parabola(size, sums[0] + sums[1] / 2, slope_at_zero);
+      look_at_step(size, sums);
+      if (gains(sums[0], sums[1])) return go(size);
     }
     return false;
   }
@@ -355,69 +407,96 @@ class NewtonThreads {
   [[nodiscard]] TAUTLINE_HOST_DEVICE double slope_of_direction() noexcept {
     double slope[1] = {0};
     for_each([&](int i) { slope[0] += rise_[i] * (target_[i] - u_[i]); });
-    threads_.sum(slope);
+    threads_.sum(slope, false);
     return slope[0];
   }
 
-  /// A step from u.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double reached(int i, double size) const noexcept {
-    return clipped(i, size == 1 ? target_[i] : u_[i] + size * (target_[i] - u_[i]));
+  /// Where a step of this size leads.
+  [[nodiscard]] static TAUTLINE_HOST_DEVICE double reached(double u, double target, double size,
+                                                           double most) noexcept {
+    return clipped(size == 1 ? target : u + size * (target - u), most);
   }
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double changed(int i, double size) const noexcept {
-    return reached(i, size) - u_[i];
-  }
-  /// Slope and bend of each.
-  TAUTLINE_HOST_DEVICE void look_at_steps(const double (&sizes)[kNewtonHalvings], int count,
-                                          double (&found)[2 * kNewtonHalvings]) noexcept {
-    TAUTLINE_UNROLL
-    for (int s = 0; s < kNewtonHalvings; ++s) {
-      if (s >= count) break;
-      double sums[2] = {0, 0};
-      double own = 0;
-      for_each([&](int i) { own = changed(i, sizes[s]); });
-      double change = threads_.before(own);
-      for_each([&](int i) {
-        const double before = change;
-        change = changed(i, sizes[s]);
-        sums[0] += rise_[i] * change;
-        sums[1] += (change - before) * (change - before);
-      });
-      threads_.sum(sums);
-      found[2 * s] = sums[0];
-      found[2 * s + 1] = sums[1];
-    }
+  /// Finds its slope and bend.
+  TAUTLINE_HOST_DEVICE void look_at_step(double size, double (&sums)[2]) noexcept {
+    sums[0] = 0;
+    sums[1] = 0;
+    double change = reached(u_before_, target_before_, size, lam_before_) - u_before_;
+    for_each([&](int i) {
+      const double before = change;
+      change = reached(u_[i], target_[i], size, lam_[i]) - u_[i];
+      sums[0] += rise_[i] * change;
+      sums[1] += (change - before) * (change - before);
+    });
+    threads_.sum(sums, false);
   }
 
   TAUTLINE_HOST_DEVICE bool go(double size) noexcept {
-    for_each([&](int i) { u_[i] = reached(i, size); });
+    for_each([&](int i) { u_[i] = reached(u_[i], target_[i], size, lam_[i]); });
     return true;
   }
 
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double last_of(const double (&values)[kItems]) const noexcept {
-    double last = 0;
-    for_each([&](int i) { last = values[i]; });
-    return last;
-  }
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double clipped_last() const noexcept {
-    double last = 0;
-    for_each([&](int i) { last = clipped(i, target_[i]); });
-    return last;
+  // --- The result ---
+
+  /// Turns the last target into values: jumps that do not go the way that their edges are held are
+  /// none.
+  TAUTLINE_HOST_DEVICE void finish(NewtonOutcome& outcome) noexcept {
+    for (int cleaning = 0;; ++cleaning) {
+      find_values();
+      unsigned made_up = 0;
+      for_each_jump([&](int i, double jump) { made_up |= as_held(i, jump) > 0 ? 0 : 1U << i; });
+      double gap[1] = {gap_of_excess()};
+      outcome.is_clean = !threads_.sum(gap, made_up != 0);
+      outcome.gap = gap[0];
+      if (outcome.is_clean || cleaning == kNewtonCleanings) return;
+      held_ &= ~made_up;
+      aim();
+    }
   }
 
-  const Threads& threads_;
+  /// The means of x over the segments between held edges, with what these pull.
+  TAUTLINE_HOST_DEVICE void find_values() noexcept {
+    const EdgeValue before = around(u_).left;
+    double sum = 0;
+    for_each([&](int i) { sum = is_held(i) ? 0 : sum + x_[i]; });
+    sum = threads_.sum_since(held_ != 0, sum);
+    EdgeValue left = before;
+    for_each([&](int i) {
+      sum += x_[i];
+      if (!is_held(i)) return;
+      mean_[i] = (sum + (left.value - u_[i])) / (index(i) - left.edge);
+      left = {index(i), u_[i]};
+      sum = 0;
+    });
+    mean_behind_ = around(mean_).right.value;
+    double mean = mean_behind_;
+    for_each_backwards([&](int i) {
+      mean = is_held(i) ? mean_[i] : mean;
+      mean_[i] = mean;
+    });
+  }
+
+  Threads& threads_;
   const Level row_;
   const double range_;
+  double drift_ = 0;
   Level level_ = {};
   int items_ = 0;           // of a thread
   std::int32_t first_ = 0;  // of its samples
   double x_[kItems] = {};
+  double x_behind_ = 0;
+  double sum_[kItems] = {};  // of x less the drift, up to each sample
+  double sum_before_ = 0;
+  double lam_[kItems] = {};  // of the edge behind each; 0 where there is none
+  double lam_before_ = 0;
   double u_[kItems] = {};
-  double rise_[kItems] = {};       // of y behind each sample: the slope of the objective
-  double mean_[kItems] = {};       // of the sample's segment
-  double target_[kItems] = {};     // for u
-  std::int32_t start_before_ = 0;  // of the segment that is open at the thread's first sample
-  unsigned fixed_ = 0;             // edges that stay at their bounds, and the row's end
-  unsigned made_up_ = 0;           // of these, where the target does not jump as it should
+  double u_before_ = 0;
+  double rise_[kItems] = {};  // of y behind each sample: the slope of the objective
+  double mean_[kItems] = {};  // y of the target, less the drift; in the end the value
+  double mean_behind_ = 0;
+  double target_[kItems] = {};  // for u
+  double target_before_ = 0;
+  double wrong_jump_ = 0;  // of the target, times the samples behind it; the largest
+  unsigned held_ = 0;
 };
 
 }  // namespace tautline::detail

@@ -3,8 +3,9 @@
 //
 // Mapping: a block a row, some neighbouring samples a thread, in registers while they are iterated
 // on; see step/newton_threads.h. Traffic: x, lam and a start are read once, what is asked for is
-// written once. Shared memory: two numbers in float64 for each sample of the row and of the rows of
-// pairs that it starts from, three with a lam an edge.
+// written once; where it is mirrored at the result x is read again. Shared memory: two numbers in
+// float64 for each sample of the row and of the rows of pairs that it starts from, three with a lam
+// an edge.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include "cuda/warp/placed_images.cuh"
 #include "cuda/warp/placed_rows.cuh"
 #include "cuda/warp/row_threads.cuh"
+#include "step/image/gap.h"
 #include "step/newton_threads.h"
 #include "step/row/row_io.h"
 #include "step/segment.h"
@@ -59,9 +61,8 @@ struct NewtonCall {
 
 /// Bytes of shared memory of a row.
 template <int kThreads>
-[[nodiscard]] constexpr std::size_t newton_shared_bytes(std::int32_t n, bool has_start,
-                                                        bool by_edge) noexcept {
-  const auto samples = static_cast<std::size_t>(newton_samples(n, newton_levels(n, has_start)));
+[[nodiscard]] constexpr std::size_t newton_shared_bytes(std::int32_t n, bool by_edge) noexcept {
+  const auto samples = static_cast<std::size_t>(newton_samples(n));
   return sizeof(double) * (samples * (by_edge ? 3 : 2) + RowThreads<kThreads>::kSharedDoubles) +
          sizeof(std::uint32_t) * static_cast<std::size_t>(partition_words(n));
 }
@@ -71,10 +72,9 @@ class AgentNewton {
  public:
   __device__ AgentNewton(const NewtonCall& call, void* shared) noexcept
       : call_(call),
-        has_start_(call.start.data != nullptr),
         by_edge_(call.lam.data != nullptr && call.lam.rows.size > 1),
         threads_(static_cast<double*>(shared)) {
-    const std::int32_t samples = newton_samples(call.n, newton_levels(call.n, has_start_));
+    const std::int32_t samples = newton_samples(call.n);
     double* numbers = static_cast<double*>(shared) + RowThreads<kThreads>::kSharedDoubles;
     memory_.x = numbers;
     memory_.u = numbers + samples;
@@ -88,7 +88,7 @@ class AgentNewton {
     NewtonThreads<RowThreads<kThreads>, kItems> newton(threads_, memory_, call_.n);
     NewtonOutcome outcome = {};
     if (is_usual) outcome = newton.solve(call_.options, load_start(row));
-    const bool is_left = !is_usual || (call_.polish && !outcome.converged);
+    const bool is_left = !is_usual || !outcome.is_clean || (call_.polish && !outcome.converged);
     if (threads_.thread() == 0) call_.left[row] = is_left ? 1 : 0;
     if (is_left) return;
     store(row, newton);
@@ -103,23 +103,34 @@ class AgentNewton {
   static constexpr double kSmallest = 0x1p-400;
   static constexpr double kLargest = 0x1p400;
 
-  /// Whether all values are as the search wants them. Samples are counted from the first.
+  [[nodiscard]] __device__ double sample(std::int64_t row, std::int32_t i) const noexcept {
+    return load_as<double>(call_.x.data, call_.x.dtype, call_.x.place(row, i));
+  }
+
+  /// Whether all values are as the search wants them.
   __device__ bool load(std::int64_t row) noexcept {
-    origin_ = load_as<double>(call_.x.data, call_.x.dtype, call_.x.place(row, 0));
-    double largest = 0;
+    const double first = sample(row, 0);
+    double low = first;
+    double high = first;
     bool is_usual = true;
     for (int i = threads_.thread(); i < call_.n; i += kThreads) {
-      const double sample =
-          load_as<double>(call_.x.data, call_.x.dtype, call_.x.place(row, i)) - origin_;
-      memory_.x[i] = sample;
-      largest = fmax(largest, fabs(sample));
-      is_usual = is_usual && fabs(sample) <= kLargest;  // not NaN
+      const double x = sample(row, i);
+      memory_.x[i] = x;
+      low = fmin(low, x);
+      high = fmax(high, x);
+      is_usual = is_usual && fabs(x) <= kLargest;  // not NaN
     }
-    largest = threads_.largest(largest);
+    high = threads_.largest(high);
+    low = -threads_.largest(-low);
+    origin_ = origin_of(low, high, first);
+    if (origin_ != 0) {
+      for (int i = threads_.thread(); i < call_.n; i += kThreads) memory_.x[i] -= origin_;
+    }
+    const double largest = fmax(fabs(low - origin_), fabs(high - origin_));
     is_usual = is_usual && (largest == 0 || largest >= kSmallest);
-    memory_.range = 2 * largest;  // at most
+    memory_.range = high - low;
     // No edge carries more, and a larger bound would take digits from the gap.
-    const double most = largest > 0 ? memory_.range * call_.n : 1;
+    const double most = largest > 0 ? 2 * largest * call_.n : 1;
     const auto bounded = [&](double lam) {
       is_usual = is_usual && lam >= kSmallest;
       return fmin(lam, most);
@@ -137,10 +148,10 @@ class AgentNewton {
     return !threads_.any(!is_usual);
   }
 
-  /// Whether there is one; where it is not finite it is 0. What was at its bound must be there
-  /// again, though it was rounded.
+  /// Whether there is one, and it is finite. What was at its bound must be there again, though it
+  /// was rounded.
   __device__ bool load_start(std::int64_t row) noexcept {
-    if (!has_start_) return false;
+    if (call_.start.data == nullptr) return false;
     const double unit = unit_of(call_.start.dtype);
     bool is_finite = true;
     for (int e = threads_.thread(); e < call_.n - 1; e += kThreads) {
@@ -150,9 +161,7 @@ class AgentNewton {
       const double bound = by_edge_ ? memory_.lam[e] : memory_.row_lam;
       memory_.u[e] = fabs(u) > bound - unit * bound ? copysign(bound, u) : u;
     }
-    if (!threads_.any(!is_finite)) return true;
-    for (int e = threads_.thread(); e < call_.n - 1; e += kThreads) memory_.u[e] = 0;
-    return true;
+    return !threads_.any(!is_finite);
   }
 
   template <class Newton>
@@ -163,7 +172,7 @@ class AgentNewton {
     threads_.sync();
     newton.for_each_result([&](std::int32_t i, double mean, double u, int jump) {
       const double smooth = mean + origin_;
-      const double value = call_.sharp ? mirror(memory_.x[i] + origin_, smooth) : smooth;
+      const double value = call_.sharp ? mirror(sample(row, i), smooth) : smooth;
       store_as(call_.y.data, call_.y.dtype, call_.y.place(row, i), value);
       if (i + 1 == call_.n) return;
       if (call_.dual.data != nullptr) {
@@ -180,9 +189,8 @@ class AgentNewton {
   }
 
   const NewtonCall& call_;
-  const bool has_start_;
   const bool by_edge_;
-  const RowThreads<kThreads> threads_;
+  RowThreads<kThreads> threads_;
   NewtonMemory memory_ = {};
   std::uint32_t* codes_;
   double origin_ = 0;

@@ -67,8 +67,7 @@ Status launch(const NewtonCall& call, std::size_t shared, const Context& context
 
 template <int kThreads>
 [[nodiscard]] std::size_t shared_bytes(const NewtonForward1d& call) noexcept {
-  return newton_shared_bytes<kThreads>(call.problem.rows.n, call.start.given,
-                                       call.problem.lam.array.size > 1);
+  return newton_shared_bytes<kThreads>(call.problem.rows.n, call.problem.lam.array.size > 1);
 }
 
 /// Whether a block of the current device holds a row.
@@ -88,11 +87,13 @@ Status launch_blocks(const NewtonForward1d& call, std::uint8_t* left,
     if (n <= 4 * kLanes) return launch<kLanes, 4>(laid_out, shared, context);
     return launch<kLanes, kNewtonItems>(laid_out, shared, context);
   }
-  if (n <= 128 * kNewtonItems) {
-    return launch<128, kNewtonItems>(laid_out, shared_bytes<128>(call), context);
-  }
-  return launch<kMostNewtonThreads, kNewtonItems>(laid_out, shared_bytes<kMostNewtonThreads>(call),
-                                                  context);
+  const auto launch_threads = [&]<int kThreads>() {
+    return launch<kThreads, kNewtonItems>(laid_out, shared_bytes<kThreads>(call), context);
+  };
+  if (n <= 64 * kNewtonItems) return launch_threads.template operator()<64>();
+  if (n <= 128 * kNewtonItems) return launch_threads.template operator()<128>();
+  if (n <= 256 * kNewtonItems) return launch_threads.template operator()<256>();
+  return launch_threads.template operator()<kMostNewtonThreads>();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/warp/forward_rows.cuh"
+#include "cuda/warp/search.cuh"
 #include "step/newton_threads.h"
 
 namespace tautline::detail {
@@ -12,15 +13,17 @@ template <int kThreads>
 class RowThreads {
  public:
   static constexpr int kWarps = kThreads / kLanes;
-  static constexpr int kMostSums = 5;
-  /// Shared memory: so many numbers a warp, where there are several.
-  static constexpr int kSharedDoubles = kWarps == 1 ? 0 : kWarps * kMostSums;
+  static constexpr int kMostTold = 5;
+  /// Shared memory, where there are several warps: what each tells the others, twice, so that one
+  /// can still be read while the next is written.
+  static constexpr int kSharedDoubles = kWarps == 1 ? 0 : 2 * kWarps * kMostTold;
 
   __device__ explicit RowThreads(double* shared) noexcept
       : thread_(static_cast<int>(threadIdx.x)),
         lane_(thread_ % kLanes),
         warp_(thread_ / kLanes),
-        shared_(shared) {}
+        told_(shared),
+        spare_(shared + kWarps * kMostTold) {}
 
   [[nodiscard]] __device__ int thread() const noexcept { return thread_; }
   [[nodiscard]] static constexpr int count() noexcept { return kThreads; }
@@ -32,6 +35,10 @@ class RowThreads {
       __syncthreads();
     }
   }
+  /// But for its last bits.
+  [[nodiscard]] static __device__ double near_reciprocal(std::int32_t length) noexcept {
+    return DeviceArithmetic<double>::reciprocal(length);
+  }
   [[nodiscard]] static __device__ bool any(bool condition) noexcept {
     if constexpr (kWarps == 1) {
       return __any_sync(kWarp, condition) != 0;
@@ -40,123 +47,169 @@ class RowThreads {
     }
   }
 
-  /// The value of the thread before; 0 in the first.
-  [[nodiscard]] __device__ double before(double own) const noexcept {
-    double value = __shfl_up_sync(kWarp, own, 1);
+  /// The last of the thread before, and the first of the one behind.
+  [[nodiscard]] __device__ Neighbours neighbours(double first, double last) noexcept {
+    Neighbours found = {__shfl_up_sync(kWarp, last, 1), __shfl_down_sync(kWarp, first, 1)};
     if constexpr (kWarps > 1) {
-      tell_warps(lane_ == kLanes - 1, {own});
-      if (lane_ == 0 && warp_ > 0) value = told(warp_ - 1, 0);
+      next_tell();
+      if (lane_ == 0) tell(0, first);
+      if (lane_ == kLanes - 1) tell(1, last);
+      __syncthreads();
+      if (lane_ == 0 && warp_ > 0) found.before = told(warp_ - 1, 1);
+      if (lane_ == kLanes - 1 && warp_ + 1 < kWarps) found.behind = told(warp_ + 1, 0);
     }
-    return thread_ == 0 ? 0 : value;
-  }
-  /// That of the thread behind; 0 in the last.
-  [[nodiscard]] __device__ double behind(double own) const noexcept {
-    double value = __shfl_down_sync(kWarp, own, 1);
-    if constexpr (kWarps > 1) {
-      tell_warps(lane_ == 0, {own});
-      if (lane_ == kLanes - 1 && warp_ + 1 < kWarps) value = told(warp_ + 1, 0);
-    }
-    return thread_ == kThreads - 1 ? 0 : value;
+    if (thread_ == 0) found.before = 0;
+    if (thread_ == kThreads - 1) found.behind = 0;
+    return found;
   }
 
-  /// The sums over all threads, in each of them; always added in the same order.
+  /// The last of the nearest thread before that has some, and the first of the nearest behind.
+  [[nodiscard]] __device__ EdgesAround around(bool has, const EdgeValue& first,
+                                              const EdgeValue& last) noexcept {
+    const unsigned having = __ballot_sync(kWarp, has);
+    const unsigned before = having & ((1U << lane_) - 1);
+    const unsigned behind = having & ~((2U << lane_) - 1);
+    EdgesAround found = {shuffled(last, last_lane(before)), shuffled(first, first_lane(behind))};
+    if constexpr (kWarps > 1) {
+      next_tell();
+      if (lane_ == 0) tell(0, having != 0 ? 1 : 0);
+      if (has && lane_ == first_lane(having)) {
+        tell(1, first.edge);
+        tell(2, first.value);
+      }
+      if (has && lane_ == last_lane(having)) {
+        tell(3, last.edge);
+        tell(4, last.value);
+      }
+      __syncthreads();
+      if (before == 0) found.left = told_before();
+      if (behind == 0) found.right = told_behind();
+    } else {
+      if (before == 0) found.left = kNoEdge;
+      if (behind == 0) found.right = kNoEdge;
+    }
+    return found;
+  }
+
+  /// Leaves the sums over all threads in each of them, always added in the same order; returns
+  /// whether a thread says so.
   template <int kCount>
-  __device__ void sum(double (&values)[kCount]) const noexcept {
-    static_assert(kCount <= kMostSums);
+  __device__ bool sum(double (&values)[kCount], bool says_so) noexcept {
+    static_assert(kCount < kMostTold);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       for (int apart = kLanes / 2; apart > 0; apart /= 2) {
         values[i] += __shfl_xor_sync(kWarp, values[i], apart);
       }
     }
+    says_so = __any_sync(kWarp, says_so) != 0;
     if constexpr (kWarps > 1) {
-      tell_warps(lane_ == 0, values);
+      next_tell();
+      if (lane_ == 0) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) tell(i, values[i]);
+        tell(kCount, says_so ? 1 : 0);
+      }
+      __syncthreads();
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         values[i] = 0;
         for (int w = 0; w < kWarps; ++w) values[i] += told(w, i);
       }
+      for (int w = 0; w < kWarps; ++w) says_so = says_so || told(w, kCount) != 0;
     }
+    return says_so;
   }
-  [[nodiscard]] __device__ double largest(double own) const noexcept {
+  [[nodiscard]] __device__ double largest(double own) noexcept {
     for (int apart = kLanes / 2; apart > 0; apart /= 2) {
       own = fmax(own, __shfl_xor_sync(kWarp, own, apart));
     }
     if constexpr (kWarps > 1) {
-      tell_warps(lane_ == 0, {own});
+      next_tell();
+      if (lane_ == 0) tell(0, own);
+      __syncthreads();
       for (int w = 0; w < kWarps; ++w) own = fmax(own, told(w, 0));
     }
     return own;
   }
 
-  /// The segment that is open before the thread's first sample, from what each knows of its own.
-  [[nodiscard]] __device__ OpenSegment open_before(OpenSegment own) const noexcept {
+  /// Over all threads before.
+  [[nodiscard]] __device__ double sum_before(double own) noexcept {
+    return sum_since(false, own);
+  }
+  /// Over those before, from the nearest on that starts anew.
+  [[nodiscard]] __device__ double sum_since(bool starts, double own) noexcept {
+    const unsigned starting = __ballot_sync(kWarp, starts);
+    const unsigned up_to_lane = starting & ((2U << lane_) - 1);
+    const int first = up_to_lane == 0 ? 0 : last_lane(up_to_lane);
     for (int apart = 1; apart < kLanes; apart *= 2) {
-      const OpenSegment left = shuffled_up(own, apart);
-      if (lane_ >= apart) own = left.joined(own);
+      const double left = __shfl_up_sync(kWarp, own, apart);
+      if (lane_ - apart >= first) own += left;
     }
-    OpenSegment before = shuffled_up(own, 1);
-    if (lane_ == 0) before = {false, 0, 0, 0};
+    double before = __shfl_up_sync(kWarp, own, 1);
+    if (lane_ == 0) before = 0;
     if constexpr (kWarps > 1) {
-      tell_warps(lane_ == kLanes - 1,
-                 {own.is_own ? 1.0 : 0.0, static_cast<double>(own.start), own.sum, own.u});
-      OpenSegment of_warps = {false, 0, 0, 0};
-      for (int w = 0; w < warp_; ++w) {
-        of_warps = of_warps.joined(
-            {told(w, 0) != 0, static_cast<std::int32_t>(told(w, 1)), told(w, 2), told(w, 3)});
+      next_tell();
+      if (lane_ == kLanes - 1) {
+        tell(0, starting != 0 ? 1 : 0);
+        tell(1, own);
       }
-      before = of_warps.joined(before);
+      __syncthreads();
+      double of_warps = 0;
+      for (int w = 0; w < warp_; ++w) of_warps = (told(w, 0) != 0 ? 0 : of_warps) + told(w, 1);
+      if ((starting & ((1U << lane_) - 1)) == 0) before += of_warps;
     }
     return before;
   }
 
-  /// The value of the nearest thread behind that has one.
-  [[nodiscard]] __device__ double next(bool has_value, double value) const noexcept {
-    const unsigned having = __ballot_sync(kWarp, has_value);
-    const unsigned later = lane_ == kLanes - 1 ? 0 : having & (~0U << (lane_ + 1));
-    double found = __shfl_sync(kWarp, value, first_of(later));
-    if constexpr (kWarps > 1) {
-      const double first = __shfl_sync(kWarp, value, first_of(having));
-      tell_warps(lane_ == 0, {having != 0 ? 1.0 : 0.0, first});
-      bool is_found = later != 0;
-      for (int w = warp_ + 1; w < kWarps && !is_found; ++w) {
-        is_found = told(w, 0) != 0;
-        if (is_found) found = told(w, 1);
-      }
-    }
-    return found;
-  }
-
  private:
-  [[nodiscard]] static __device__ int first_of(unsigned lanes) noexcept {
-    return lanes != 0 ? __ffs(static_cast<int>(lanes)) - 1 : 0;
+  static constexpr EdgeValue kNoEdge = {-1, 0};
+
+  /// Of a set of lanes; any where it is empty.
+  [[nodiscard]] static __device__ int first_lane(unsigned lanes) noexcept {
+    return (__ffs(static_cast<int>(lanes)) - 1) & (kLanes - 1);
   }
-  [[nodiscard]] static __device__ OpenSegment shuffled_up(const OpenSegment& own,
-                                                          int apart) noexcept {
-    return {__shfl_up_sync(kWarp, static_cast<int>(own.is_own), apart) != 0,
-            __shfl_up_sync(kWarp, own.start, apart), __shfl_up_sync(kWarp, own.sum, apart),
-            __shfl_up_sync(kWarp, own.u, apart)};
+  [[nodiscard]] static __device__ int last_lane(unsigned lanes) noexcept {
+    return (kLanes - 1 - __clz(static_cast<int>(lanes))) & (kLanes - 1);
+  }
+  [[nodiscard]] static __device__ EdgeValue shuffled(const EdgeValue& own, int lane) noexcept {
+    return {__shfl_sync(kWarp, own.edge, lane), __shfl_sync(kWarp, own.value, lane)};
   }
 
-  /// One lane of each warp tells the others some numbers.
-  template <int kCount>
-  __device__ void tell_warps(bool is_teller, const double (&numbers)[kCount]) const noexcept {
-    static_assert(kCount <= kMostSums);
-    __syncthreads();  // all have read what was told before
-    if (is_teller) {
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) shared_[i * kWarps + warp_] = numbers[i];
-    }
-    __syncthreads();
+  // --- Among warps: some lanes tell, all wait, all read ---
+
+  __device__ void next_tell() noexcept {
+    double* const told = told_;
+    told_ = spare_;
+    spare_ = told;
+  }
+  __device__ void tell(int i, double number) const noexcept {
+    told_[i * kWarps + warp_] = number;
   }
   [[nodiscard]] __device__ double told(int warp, int i) const noexcept {
-    return shared_[i * kWarps + warp];
+    return told_[i * kWarps + warp];
+  }
+  [[nodiscard]] __device__ EdgeValue told_edge(int warp, int i) const noexcept {
+    return {static_cast<std::int32_t>(told(warp, i)), told(warp, i + 1)};
+  }
+  [[nodiscard]] __device__ EdgeValue told_before() const noexcept {
+    for (int w = warp_ - 1; w >= 0; --w) {
+      if (told(w, 0) != 0) return told_edge(w, 3);
+    }
+    return kNoEdge;
+  }
+  [[nodiscard]] __device__ EdgeValue told_behind() const noexcept {
+    for (int w = warp_ + 1; w < kWarps; ++w) {
+      if (told(w, 0) != 0) return told_edge(w, 1);
+    }
+    return kNoEdge;
   }
 
   const int thread_;
   const int lane_;
   const int warp_;
-  double* const shared_;
+  double* told_;
+  double* spare_;
 };
 
 }  // namespace tautline::detail

@@ -30,53 +30,53 @@ class HostThreads {
 
   [[nodiscard]] int thread() const { return thread_; }
   [[nodiscard]] int count() const { return static_cast<int>(meeting_.numbers.size()); }
+  [[nodiscard]] static double near_reciprocal(std::int32_t length) { return 1.0 / length; }
   void sync() const { meeting_.barrier.arrive_and_wait(); }
 
-  [[nodiscard]] double before(double own) const {
-    double value = 0;
-    tell({own}, [&] { value = thread_ > 0 ? at(thread_ - 1)[0] : 0; });
-    return value;
+  [[nodiscard]] detail::Neighbours neighbours(double first, double last) const {
+    detail::Neighbours found = {0, 0};
+    tell({first, last}, [&] {
+      if (thread_ > 0) found.before = at(thread_ - 1)[1];
+      if (thread_ + 1 < count()) found.behind = at(thread_ + 1)[0];
+    });
+    return found;
   }
-  [[nodiscard]] double behind(double own) const {
-    double value = 0;
-    tell({own}, [&] { value = thread_ + 1 < count() ? at(thread_ + 1)[0] : 0; });
-    return value;
+  [[nodiscard]] detail::EdgesAround around(bool has, const detail::EdgeValue& first,
+                                           const detail::EdgeValue& last) const {
+    detail::EdgesAround found = {{-1, 0}, {-1, 0}};
+    tell({has ? 1.0 : 0.0, static_cast<double>(first.edge), first.value,
+          static_cast<double>(last.edge), last.value},
+         [&] {
+           for (int t = 0; t < thread_; ++t) {
+             if (at(t)[0] != 0) found.left = {static_cast<std::int32_t>(at(t)[3]), at(t)[4]};
+           }
+           for (int t = count() - 1; t > thread_; --t) {
+             if (at(t)[0] != 0) found.right = {static_cast<std::int32_t>(at(t)[1]), at(t)[2]};
+           }
+         });
+    return found;
   }
   template <int kCount>
-  void sum(double (&values)[kCount]) const {
+  bool sum(double (&values)[kCount], bool says_so) const {
     std::array<double, 8> own = {};
     std::copy_n(values, kCount, own.begin());
+    own[7] = says_so ? 1 : 0;
     tell(own, [&] {
+      for (int t = 0; t < count(); ++t) says_so = says_so || at(t)[7] != 0;
       for (int i = 0; i < kCount; ++i) {
         values[i] = 0;
         for (int t = 0; t < count(); ++t) values[i] += at(t)[static_cast<std::size_t>(i)];
       }
     });
+    return says_so;
   }
-  [[nodiscard]] double largest(double own) const {
-    tell({own}, [&] {
-      for (int t = 0; t < count(); ++t) own = std::max(own, at(t)[0]);
+  [[nodiscard]] double sum_before(double own) const { return sum_since(false, own); }
+  [[nodiscard]] double sum_since(bool starts, double own) const {
+    double sum = 0;
+    tell({starts ? 1.0 : 0.0, own}, [&] {
+      for (int t = 0; t < thread_; ++t) sum = (at(t)[0] != 0 ? 0 : sum) + at(t)[1];
     });
-    return own;
-  }
-  [[nodiscard]] detail::OpenSegment open_before(const detail::OpenSegment& own) const {
-    detail::OpenSegment before = {false, 0, 0, 0};
-    tell({own.is_own ? 1.0 : 0.0, static_cast<double>(own.start), own.sum, own.u}, [&] {
-      for (int t = 0; t < thread_; ++t) {
-        before =
-            before.joined({at(t)[0] != 0, static_cast<std::int32_t>(at(t)[1]), at(t)[2], at(t)[3]});
-      }
-    });
-    return before;
-  }
-  [[nodiscard]] double next(bool has_value, double value) const {
-    double found = 0;
-    tell({has_value ? 1.0 : 0.0, value}, [&] {
-      for (int t = count() - 1; t > thread_; --t) {
-        if (at(t)[0] != 0) found = at(t)[1];
-      }
-    });
-    return found;
+    return sum;
   }
 
  private:
@@ -104,8 +104,7 @@ struct Solved {
 Solved solve(int threads, const std::vector<double>& x, const std::vector<double>& lam,
              const detail::NewtonOptions& options, const std::vector<double>& start = {}) {
   const auto n = static_cast<std::int32_t>(x.size());
-  const auto room =
-      static_cast<std::size_t>(detail::newton_samples(n, detail::newton_levels(n, !start.empty())));
+  const auto room = static_cast<std::size_t>(detail::newton_samples(n));
   std::vector<double> samples(room), u(room), lams(room);
   for (std::size_t i = 0; i < x.size(); ++i) samples[i] = x[i] - x[0];
   std::copy(lam.begin(), lam.end(), lams.begin());
@@ -114,7 +113,7 @@ Solved solve(int threads, const std::vector<double>& x, const std::vector<double
                    std::vector<int>(x.size())};
   Meeting meeting(threads);
   const auto run = [&](int thread) {
-    const HostThreads own(meeting, thread);
+    HostThreads own(meeting, thread);
     detail::NewtonThreads<HostThreads, 32> newton(
         own, {samples.data(), u.data(), lams.data(), 0, range_of(x)}, n);
     const detail::NewtonOutcome outcome = newton.solve(options, !start.empty());
@@ -149,6 +148,7 @@ TEST(NewtonThreads, FindTheReferencesValuesOnEveryFamily) {
           options.halves = halves;
           const Solved solved = solve(n > 150 ? 16 : n > 3 ? 5 : 1, x, lam, options);
           EXPECT_TRUE(solved.outcome.converged) << family.name << " n " << n << " lam " << size;
+          EXPECT_TRUE(solved.outcome.is_clean) << family.name << " n " << n << " lam " << size;
           for (std::size_t i = 0; i < x.size(); ++i) {
             ASSERT_NEAR(solved.y[i], expected[i], 1e-12 * (range_of(x) + 1e-30))
                 << family.name << " n " << n << " lam " << size << " at " << i << ", "
@@ -221,6 +221,7 @@ TEST(NewtonThreads, EndAtTheLimit) {
   const Problem problem(random, 100);
   const Solved solved = solve(5, problem.x, problem.lam, {1, 0, false});
   EXPECT_FALSE(solved.outcome.converged);
+  EXPECT_TRUE(solved.outcome.is_clean);
   EXPECT_EQ(solved.outcome.iterations, 1);
   const double best = reference::objective(problem.x, problem.lam, {},
                                            reference::prox_tv1d(problem.x, problem.lam));
