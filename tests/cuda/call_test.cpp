@@ -9,6 +9,7 @@
 #include <string>
 
 #include "device_array.h"
+#include "stream.h"
 #include "support/rows.h"
 #include "support/solve.h"
 #include "tautline/error.h"
@@ -18,19 +19,6 @@ namespace tautline::testing {
 namespace {
 
 using CudaCalls = OnGpu;
-
-class Stream {
- public:
-  Stream() { EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  [[nodiscard]] cudaStream_t get() const { return stream_; }
-  void wait() const { EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess); }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 std::vector<float> noise(std::uint64_t seed, std::int64_t size) {
   Random random(base_seed() + seed);
@@ -109,26 +97,16 @@ TEST_F(CudaCalls, CapturedInAGraphGiveTheSameBitsInEveryReplay) {
       stream.wait();
       const Results expected = batch.results();
 
-      cudaGraph_t graph = nullptr;
-      cudaGraphExec_t replay = nullptr;
-      // In this mode a call that allocates or waits is an error.
-      ASSERT_EQ(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal), cudaSuccess);
-      batch.enqueue(stream.get());
-      ASSERT_EQ(cudaStreamEndCapture(stream.get(), &graph), cudaSuccess);
-      ASSERT_EQ(cudaGraphInstantiateWithFlags(&replay, graph, 0), cudaSuccess);
+      const CapturedCalls captured(stream, [&](cudaStream_t on) { batch.enqueue(on); });
       for (int i = 0; i < 3; ++i) {
         batch.clear();
-        ASSERT_EQ(cudaGraphLaunch(replay, stream.get()), cudaSuccess);
-        stream.wait();
+        captured.replay();
         EXPECT_TRUE(batch.results() == expected) << "n=" << n << " weighted=" << weighted;
       }
       // A replay reads what is there then.
       batch.x.upload(noise(2, 64 * n));
-      ASSERT_EQ(cudaGraphLaunch(replay, stream.get()), cudaSuccess);
-      stream.wait();
+      captured.replay();
       EXPECT_FALSE(batch.results() == expected);
-      cudaGraphExecDestroy(replay);
-      cudaGraphDestroy(graph);
     }
   }
 }
