@@ -74,10 +74,6 @@ class NewtonRow {
   /// whether that is the solution.
   constexpr bool solve(bool has_start) noexcept;
 
-  /// In place of solve: arrays.u is where others have ended, and arrays.fixed the edges that stay
-  /// at their bounds there, in order.
-  constexpr void take(std::int32_t fixed_count) noexcept { fixed_count_ = fixed_count; }
-
   /// Of solve, on the row itself.
   [[nodiscard]] constexpr int iterations() const noexcept { return iterations_; }
 

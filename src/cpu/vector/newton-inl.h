@@ -3,8 +3,9 @@
 // An iteration is two sweeps. Forwards: which edges stay at their bounds, and at each of these the
 // mean of the samples since the one before. Backwards: what each dual variable is with that mean, a
 // running sum from its segment's end, clipped at its bounds; and what this is worth. A lane that
-// has converged stays as it is while others go on, so that nothing depends on them. One whose whole
-// step does not decrease the objective enough is given up: single rows search for a shorter one.
+// has converged keeps its edges while others go on, so that nothing depends on them. One whose
+// whole step does not decrease the objective enough is given up: single rows search for a shorter
+// one.
 #if defined(TAUTLINE_NEWTON_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTLINE_NEWTON_INL_H_
 #undef TAUTLINE_NEWTON_INL_H_
@@ -16,26 +17,25 @@
 #include <limits>
 #include <utility>
 
-#include "cpu/vector/lanes-inl.h"
-#include "cpu/vector/newton_lanes.h"
+#include "cpu/vector/newton_finish-inl.h"
+#include "cpu/vector/newton_vectors-inl.h"
 #include "hwy/highway.h"
 #include "step/newton_row.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tautline::detail::HWY_NAMESPACE {
 
-class NewtonSweeps {
+/// Lams is RowLams or EdgeLams; kByGap: rows may end by their gap.
+template <class Lams, bool kByGap>
+class NewtonSweeps : NewtonVectors {
  public:
-  using D = hn::CappedTag<double, kMostNewtonLanes>;
-  using V = hn::Vec<D>;
-  using M = hn::Mask<D>;
-  static constexpr std::int32_t kLanes = hn::MaxLanes(D());
-
-  HWY_INLINE explicit NewtonSweeps(NewtonLanes& rows) noexcept
+  HWY_INLINE NewtonSweeps(NewtonLanes& rows, Lams lams) noexcept
       : rows_(rows),
-        level_{rows.n, rows.x, rows.lam, rows.u, rows.next},
+        level_{rows.n, rows.x, lams},
         range_(hn::LoadU(D(), rows.range)),
-        iterations_(hn::Zero(D())) {}
+        iterations_(hn::Zero(D())),
+        is_over_(hn::MaskFromVec(hn::Zero(D()))),
+        is_wrong_(is_over_) {}
 
   HWY_INLINE void solve() noexcept {
     Level levels[kMostLevels] = {level_};
@@ -43,15 +43,14 @@ class NewtonSweeps {
     const std::int32_t least = rows_.n > kNewtonShortRow ? 2 : rows_.n;
     for (; levels[count - 1].n > least; ++count) levels[count] = join_pairs(levels[count - 1]);
     level_ = levels[count - 1];
-    for (std::int32_t k = 0; k < level_.n; ++k) put(level_.u, k, hn::Zero(D()));
+    for (std::int32_t k = -1; k < level_.n; ++k) put(rows_.u, k, hn::Zero(D()));
     for (int level = count - 1; level > 0; --level) {
       iterate(level);
-      level_ = spread(level_, levels[level - 1]);
+      level_ = levels[level - 1];
+      spread_pairs();
     }
     iterate(rows_.iterations);
-    rows_.u = level_.u;
-    const hn::Rebind<std::int32_t, D> di;
-    hn::StoreU(hn::DemoteTo(di, iterations_), di, rows_.done);
+    finish();
   }
 
  private:
@@ -60,9 +59,7 @@ class NewtonSweeps {
   struct Level {
     std::int32_t n;
     double* x;
-    double* lam;
-    double* u;
-    double* next;
+    Lams lams;
   };
   /// What the target is worth.
   struct Worth {
@@ -73,49 +70,31 @@ class NewtonSweeps {
     V violation;
   };
 
-  static HWY_INLINE V at(const double* array, std::int32_t k) noexcept {
-    return hn::LoadU(D(), array + std::int64_t{k} * kLanes);
-  }
-  static HWY_INLINE void put(double* array, std::int32_t k, V value) noexcept {
-    hn::StoreU(value, D(), array + std::int64_t{k} * kLanes);
-  }
-  static HWY_INLINE V clipped(V value, V bound) noexcept {
-    return hn::Max(hn::Min(value, bound), hn::Neg(bound));
-  }
-  static HWY_INLINE V half(V value) noexcept { return hn::Mul(value, hn::Set(D(), 0.5)); }
-
   // --- Rows of pairs ---
 
   /// Means of pairs, and the bounds of the edges between pairs, which hold twice as much.
   static HWY_INLINE Level join_pairs(const Level& row) noexcept {
-    const std::int64_t own = std::int64_t{row.n} * kLanes;
-    const Level pairs = {(row.n + 1) / 2, row.x + own, row.lam + own, row.u + own, row.next + own};
-    for (std::int32_t k = 0; k < pairs.n; ++k) {
-      const std::int32_t second = 2 * k + 1;
-      const bool is_pair = second < row.n;
-      const V first = at(row.x, 2 * k);
-      put(pairs.x, k, is_pair ? half(hn::Add(first, at(row.x, second))) : first);
-      put(pairs.lam, k, is_pair ? half(at(row.lam, second)) : hn::Zero(D()));
+    const Level pairs = {(row.n + 1) / 2, row.x + std::int64_t{row.n} * kLanes,
+                         row.lams.of_pairs(row.n)};
+    for (std::int32_t k = 0; k < row.n / 2; ++k) {
+      put(pairs.x, k, half(hn::Add(at(row.x, 2 * k), at(row.x, 2 * k + 1))));
     }
+    if (row.n % 2 != 0) put(pairs.x, pairs.n - 1, at(row.x, row.n - 1));
     return pairs;
   }
 
-  /// From where the iterations on pairs lead to where the row itself starts.
-  static HWY_INLINE Level spread(const Level& pairs, const Level& row) noexcept {
-    const auto between = [&](std::int32_t edge) {  // two pairs; 0 outside
-      const bool is_edge = edge >= 0 && edge < row.n - 1;
-      if (!is_edge) return hn::Zero(D());
-      const V u = at(pairs.next, edge / 2);
-      return hn::Add(u, u);
-    };
-    V left = hn::Zero(D());
-    for (std::int32_t k = 0; k < row.n; k += 2) {
-      const V right = between(k + 1);
-      put(row.u, k, clipped(half(hn::Add(left, right)), at(row.lam, k)));
-      if (k + 1 < row.n) put(row.u, k + 1, clipped(right, at(row.lam, k + 1)));
-      left = right;
+  /// From where the iterations on pairs lead to where the row itself starts, in place.
+  HWY_INLINE void spread_pairs() noexcept {
+    const std::int32_t pairs = (level_.n + 1) / 2;
+    V right = hn::Zero(D());
+    for (std::int32_t k = pairs - 1; k >= 0; --k) {
+      const V before = at(rows_.u, k - 1);
+      const V left = hn::Add(before, before);
+      put(rows_.u, 2 * k + 1, clipped(right, level_.lams.at(2 * k + 1)));
+      put(rows_.u, 2 * k, clipped(half(hn::Add(left, right)), level_.lams.at(2 * k)));
+      right = left;
     }
-    return row;
+    put(rows_.u, level_.n - 1, hn::Zero(D()));
   }
 
   // --- Iterations ---
@@ -127,56 +106,53 @@ class NewtonSweeps {
         hn::Mul(range_, hn::Set(d, std::numeric_limits<double>::epsilon() * (level_.n + 4)));
     const V tol = hn::Set(d, rows_.tol);
     const V enough = hn::Set(d, kNewtonEnough);
-    M is_over = hn::Gt(hn::Zero(d), hn::Zero(d));
+    is_over_ = hn::MaskFromVec(hn::Zero(d));
     iterations_ = hn::Zero(d);
     for (int iteration = 1; iteration <= limit; ++iteration) {
       find_means();
       const Worth worth = aim();
-      const M is_near = hn::Or(hn::Le(worth.gap, hn::Mul(tol, worth.objective)),
-                               hn::Le(worth.violation, rounding));
+      M is_near = hn::Le(worth.violation, rounding);
+      if constexpr (kByGap) {
+        is_near = hn::Or(is_near, hn::Le(worth.gap, hn::Mul(tol, worth.objective)));
+      }
       const V gain = hn::Add(worth.slope, half(worth.bend));
       const M descends =
           hn::And(hn::Lt(gain, hn::Zero(d)), hn::Le(gain, hn::Mul(enough, worth.slope)));
-      const M is_new = hn::AndNot(is_over, is_near);
+      const M is_new = hn::AndNot(is_over_, is_near);
       iterations_ = hn::IfThenElse(is_new, hn::Set(d, iteration), iterations_);
-      is_over = hn::Or(is_over, hn::Or(is_near, hn::Not(descends)));
-      if (hn::AllTrue(d, is_over) || iteration == limit) return;
-      std::swap(level_.u, level_.next);
-      keep(is_over);
+      is_over_ = hn::Or(is_over_, hn::Or(is_near, hn::Not(descends)));
+      if (hn::AllTrue(d, is_over_)) return;
     }
   }
 
-  /// Lanes that are over stay where they were.
-  HWY_INLINE void keep(M is_over) noexcept {
-    if (hn::AllFalse(D(), is_over)) return;
-    for (std::int32_t k = 0; k < level_.n; ++k) {
-      put(level_.u, k, hn::IfThenElse(is_over, at(level_.next, k), at(level_.u, k)));
-    }
-  }
-
+  /// Puts the mean of each segment at its last sample. Lanes that are over keep their segments.
   HWY_INLINE void find_means() noexcept {
     const D d;
     const V zero = hn::Zero(d);
     const V one = hn::Set(d, 1);
-    V u = at(level_.u, 0);
-    V y = hn::Sub(at(level_.x, 0), u);
+    const bool some_are_over = !hn::AllFalse(d, is_over_);
+    V x = at(level_.x, 0);
+    V u = at(rows_.u, 0);
+    V y = hn::Sub(x, u);
     V sum = zero;
     V length = zero;
     V u_left = zero;
-    for (std::int32_t k = 0; k < level_.n; ++k) {
-      const bool is_last = k + 1 == level_.n;
-      const V u_behind = is_last ? zero : at(level_.u, k + 1);
-      const V y_behind = is_last ? y : hn::Sub(at(level_.x, k + 1), hn::Sub(u_behind, u));
-      const V rise = hn::Sub(y_behind, y);
-      const V lam = at(level_.lam, k);
-      const M stays = hn::Or(hn::And(hn::Ge(u, lam), hn::Lt(rise, zero)),
-                             hn::And(hn::Le(u, hn::Neg(lam)), hn::Gt(rise, zero)));
-      const M is_fixed = is_last ? hn::Eq(zero, zero) : stays;
-      sum = hn::Add(sum, at(level_.x, k));
+    for (std::int32_t k = 0;; ++k) {
+      sum = hn::Add(sum, x);
       length = hn::Add(length, one);
-      put(rows_.mean, k, hn::Div(hn::Add(sum, hn::Sub(u_left, u)), length));
-      put(rows_.rise, k, rise);
-      rows_.fixed[k] = static_cast<std::uint8_t>(mask_bits(d, is_fixed));
+      put(rows_.values, k, hn::Div(hn::Add(sum, hn::Sub(u_left, u)), length));
+      if (k + 1 == level_.n) return;
+      const V u_behind = at(rows_.u, k + 1);
+      x = at(level_.x, k + 1);
+      const V y_behind = hn::Sub(x, hn::Sub(u_behind, u));
+      const V rise = hn::Sub(y_behind, y);
+      const V lam = level_.lams.at(k);
+      // By a product: where that is 0, of bounds of 1e-300, rows are given up.
+      M is_fixed = hn::And(hn::Ge(hn::Abs(u), lam), hn::Lt(hn::Mul(rise, u), zero));
+      if (some_are_over) {
+        is_fixed = hn::Or(hn::AndNot(is_over_, is_fixed), hn::And(is_over_, at(rows_.fixed, k)));
+      }
+      put(rows_.fixed, k, is_fixed);
       sum = hn::IfThenZeroElse(is_fixed, sum);
       length = hn::IfThenZeroElse(is_fixed, length);
       u_left = hn::IfThenElse(is_fixed, u, u_left);
@@ -185,64 +161,117 @@ class NewtonSweeps {
     }
   }
 
+  /// Moves u to its target, within its bounds.
   HWY_INLINE Worth aim() noexcept {
     const D d;
     const V zero = hn::Zero(d);
+    const V one = hn::Set(d, 1);
     Worth worth = {zero, zero, zero, zero, zero};
-    V mean = zero;    // of the segment of the sample behind
+    is_wrong_ = hn::MaskFromVec(zero);
+    V mean = at(rows_.values, level_.n - 1);
     V target = zero;  // for u
-    V excess = zero;
+    V excess = zero;  // that it is clipped by
     V change = zero;
-    V length = zero;  // of the segment behind, as far as it has been seen
-    for (std::int32_t k = level_.n - 1; k >= 0; --k) {
-      const M is_fixed = hn::LoadMaskBits(d, rows_.fixed + k);
-      const V u = at(level_.u, k);
-      const V lam = at(level_.lam, k);
-      const V own_mean = at(rows_.mean, k);
+    V length = zero;  // of the segment, as far as it has been seen
+    V u = zero;
+    V y_behind = zero;
+    for (std::int32_t k = level_.n - 1;; --k) {
+      const V x = at(level_.x, k);
+      const V u_before = at(rows_.u, k - 1);
+      const V y = hn::Sub(x, hn::Sub(u, u_before));
+      const V left = hn::Sub(x, mean);
+      worth.slope = hn::MulAdd(hn::Sub(std::exchange(y_behind, y), y), change, worth.slope);
+      if constexpr (kByGap) worth.objective = hn::MulAdd(half(left), left, worth.objective);
+      target = hn::Sub(target, left);
+      length = hn::Add(length, one);
+      if (k == 0) break;
+
+      const M is_fixed = at(rows_.fixed, k - 1);
+      const V lam = level_.lams.at(k - 1);
+      const V own_mean = at(rows_.values, k - 1);
       const V jump = hn::Sub(mean, own_mean);
-      const V cost = hn::IfThenElseZero(is_fixed, hn::Mul(lam, hn::Abs(jump)));
-      // At its bound u has the sign of a fall.
-      const M is_wrong =
-          hn::And(hn::And(is_fixed, hn::Gt(lam, zero)), hn::Ge(hn::Mul(jump, u), zero));
-      worth.objective = hn::Add(worth.objective, cost);
-      worth.gap = hn::Add(worth.gap, hn::IfThenElseZero(is_wrong, hn::Add(cost, cost)));
-      worth.violation =
-          hn::Max(worth.violation, hn::IfThenElseZero(is_wrong, hn::Mul(hn::Abs(jump), length)));
+      const M is_wrong = hn::And(is_fixed, is_made_up(jump, u_before));
+      is_wrong_ = hn::Or(is_wrong_, is_wrong);
+      const V move = hn::Mul(jump, length);
+      if constexpr (kByGap) {
+        const V cost = hn::IfThenElseZero(is_fixed, hn::Mul(lam, hn::Abs(jump)));
+        worth.objective = hn::Add(worth.objective, cost);
+        worth.gap = hn::Add(worth.gap, hn::IfThenElseZero(is_wrong, hn::Add(cost, cost)));
+      }
       mean = hn::IfThenElse(is_fixed, own_mean, mean);
-      target = hn::IfThenElse(is_fixed, u, target);
+      target = hn::IfThenElse(is_fixed, u_before, target);
       length = hn::IfThenZeroElse(is_fixed, length);
 
       const V next = clipped(target, lam);
       const V excess_behind = std::exchange(excess, hn::Sub(next, target));
-      const V change_behind = std::exchange(change, hn::Sub(next, u));
-      const V lost = hn::Sub(excess, excess_behind);
+      const V change_behind = std::exchange(change, hn::Sub(next, u_before));
       const V moved = hn::Sub(change, change_behind);
-      worth.gap = hn::MulAdd(half(lost), lost, worth.gap);
       worth.bend = hn::MulAdd(moved, moved, worth.bend);
-      worth.slope = hn::MulAdd(at(rows_.rise, k), change, worth.slope);
-      worth.violation = hn::Max(worth.violation, hn::Abs(excess));
-      put(level_.next, k, next);
-      const V left = hn::Sub(at(level_.x, k), mean);
-      worth.objective = hn::MulAdd(half(left), left, worth.objective);
-      target = hn::Sub(target, left);
-      length = hn::Add(length, hn::Set(d, 1));
+      if constexpr (kByGap) {
+        const V lost = hn::Sub(excess, excess_behind);
+        worth.gap = hn::MulAdd(half(lost), lost, worth.gap);
+      }
+      // At a fixed edge there is no excess.
+      worth.violation = hn::Max(worth.violation, hn::Abs(hn::IfThenElse(is_wrong, move, excess)));
+      put(rows_.u, k - 1, hn::IfThenElse(is_over_, u_before, next));
+      u = u_before;
     }
-    worth.gap = hn::MulAdd(half(excess), excess, worth.gap);
     worth.bend = hn::MulAdd(change, change, worth.bend);
+    if constexpr (kByGap) worth.gap = hn::MulAdd(half(excess), excess, worth.gap);
     return worth;
+  }
+
+  // --- The result ---
+
+  HWY_INLINE void finish() noexcept {
+    const D d;
+    M is_done = hn::And(hn::Gt(iterations_, hn::Zero(d)), hn::LoadMaskBits(d, &rows_.taken));
+    if (!hn::AllFalse(d, hn::And(is_wrong_, is_done))) drop_made_up();
+    is_done = hn::AndNot(NewtonFinish<Lams>(rows_, level_.lams).finish(), is_done);
+    const hn::Rebind<std::int32_t, D> di;
+    hn::StoreU(hn::DemoteTo(di, hn::IfThenElseZero(is_done, iterations_)), di, rows_.done);
+  }
+
+  /// Frees edges at a bound where the means do not jump as it has it: they came there by rounding.
+  /// Of small integers means are rounded once, so that ties are equal.
+  HWY_INLINE void drop_made_up() noexcept {
+    V mean = at(rows_.values, rows_.n - 1);
+    for (std::int32_t k = rows_.n - 2; k >= 0; --k) {
+      const M is_fixed = at(rows_.fixed, k);
+      const V own_mean = at(rows_.values, k);
+      put(rows_.fixed, k,
+          hn::AndNot(is_made_up(hn::Sub(mean, own_mean), at(rows_.u, k)), is_fixed));
+      mean = hn::IfThenElse(is_fixed, own_mean, mean);
+    }
   }
 
   NewtonLanes& rows_;
   Level level_;
   const V range_;
   V iterations_;
+  M is_over_;   // lanes that iterate no more
+  M is_wrong_;  // lanes with an edge that is fixed at the wrong bound
 };
 
 /// Lanes of `newton_in_lanes`.
-inline constexpr std::int32_t kNewtonLanes = NewtonSweeps::kLanes;
+inline constexpr std::int32_t kNewtonLanes = NewtonVectors::kLanes;
+
+template <class Lams>
+HWY_INLINE void newton_with(NewtonLanes& rows, Lams lams) noexcept {
+  if (rows.tol > 0) {
+    NewtonSweeps<Lams, true>(rows, lams).solve();
+  } else {
+    NewtonSweeps<Lams, false>(rows, lams).solve();
+  }
+}
 
 inline void newton_in_lanes(NewtonLanes& rows) noexcept {
-  NewtonSweeps(rows).solve();
+  scale_lanes(rows);
+  if (rows.edge_lam != nullptr) {
+    newton_with(rows, EdgeLams{rows.edge_lam});
+  } else {
+    newton_with(rows, RowLams{hn::LoadU(NewtonVectors::D(), rows.lam)});
+  }
 }
 
 }  // namespace tautline::detail::HWY_NAMESPACE

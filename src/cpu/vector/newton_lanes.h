@@ -1,4 +1,4 @@
-// What the vector code iterates on by Newton's method: rows of one length, a row a lane.
+// What the vector code solves by Newton's method: rows of one length, a row a lane.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,30 @@ inline constexpr int kMostNewtonLanes = 8;
   return 2 * std::int64_t{n} + 32;
 }
 
-/// Number k of lane j is at [k * lanes + j]; each array has newton_lane_samples a lane, its rows'
-/// own first.
+/// Number k of lane j is at [k * lanes + j] of an array.
 struct NewtonLanes {
-  std::int32_t n = 0;
+  std::int32_t n = 0;  // at least 1
   int iterations = 0;
   double tol = 0;
-  double* x = nullptr;    // given; samples of a lane without a row are 0
-  double* lam = nullptr;  // given: of the edge behind each sample; 0 behind the last
-  double* u = nullptr;    // of the edge behind each sample, where the iterations ended
-  double* next = nullptr;
-  double* mean = nullptr;
-  double* rise = nullptr;
-  std::uint8_t* fixed = nullptr;  // bit j: the edge of lane j stays at its bound
-  double range[kMostNewtonLanes] = {};
-  std::int32_t done[kMostNewtonLanes] = {};  // iterations; 0: not converged
+  bool sharp = false;
+  bool wants_dual = false;  // and the gap
+
+  /// newton_lane_samples a lane. Given, the first n, as they are in memory.
+  double* x = nullptr;
+  /// As many. Given, the first n - 1, scaled; null: all of a row are `lam`.
+  double* edge_lam = nullptr;
+  double* u = nullptr;             // n, one before and one behind; comes out as the dual, n - 1
+  double* values = nullptr;        // n; comes out as y
+  std::uint8_t* fixed = nullptr;   // n; bit j: the edge behind a sample of lane j is at its bound
+  std::uint64_t* words = nullptr;  // comes out as the partition
+
+  std::uint8_t taken = 0;  // bit j: lane j has a row; those of others may hold anything
+  double offset[kMostNewtonLanes] = {};  // what is taken off x
+  double scale[kMostNewtonLanes] = {};   // and what it is then multiplied by
+  double range[kMostNewtonLanes] = {};   // of x, in that scale
+  double lam[kMostNewtonLanes] = {};     // in that scale
+  double gap[kMostNewtonLanes] = {};
+  std::int32_t done[kMostNewtonLanes] = {};  // iterations; 0: not solved here
 };
 
 }  // namespace tautline::detail

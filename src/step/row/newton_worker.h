@@ -43,6 +43,22 @@ inline std::size_t newton_scratch_bytes(std::int32_t n) noexcept {
   return counter.used();
 }
 
+/// How a row is counted: its samples less an offset, times a power of two.
+struct NewtonFrame {
+  double offset = 0;
+  double scale = 1;
+  double range = 0;  // in that scale
+};
+
+/// Of a row with these samples.
+TAUTLINE_HOST_DEVICE inline NewtonFrame newton_frame(double low, double high,
+                                                     double first) noexcept {
+  NewtonFrame frame = {.offset = origin_of(low, high, first)};
+  frame.scale = choose_scale(std::max(std::abs(low - frame.offset), std::abs(high - frame.offset)));
+  frame.range = high * frame.scale - low * frame.scale;
+  return frame;
+}
+
 /// One row at a time. Those that Newton is not for are solved directly: copied, not finite, with an
 /// edge of lam 0, or, by `polish`, not converged.
 class NewtonWorker {
@@ -60,37 +76,11 @@ class NewtonWorker {
           row, loaded.kind == Kind::copied ? 0 : std::numeric_limits<double>::quiet_NaN());
     }
     Outcome outcome;
-    if (loaded.kind == Kind::usual) outcome = iterate(row, loaded);
+    if (loaded.kind == Kind::usual) outcome = iterate(row, loaded.frame);
     if (!outcome.converged && (loaded.kind == Kind::split || call_.newton.polish)) {
       solver_.solve({.n = n(), .per_edge = n() > 1});  // which finds nothing there to scale
     }
-    store(row, loaded, outcome);
-  }
-
-  // --- Rows that others iterate on ---
-
-  /// What they have to know: n samples and n - 1 lams.
-  struct StagedRow {
-    const double* x;
-    const double* lam;
-    double range;
-  };
-  /// Whether a row is for them; else it is for the call above.
-  [[nodiscard]] bool stage(std::int64_t row, StagedRow& staged) noexcept {
-    if (n() == 0 || call_.start.given) return false;
-    staged_ = load(row);
-    staged = {s_.row.x, s_.row.lam, staged_.range};
-    return staged_.kind == Kind::usual;
-  }
-  /// Where they tell how it ended, of the row that was staged last: u before each sample and behind
-  /// the last, and the samples before which it stays at its bound.
-  [[nodiscard]] double* staged_u() noexcept { return s_.u; }
-  [[nodiscard]] std::int32_t* staged_fixed() noexcept { return s_.row.lower; }
-  void finish(std::int64_t row, std::int32_t fixed_count, int iterations) noexcept {
-    NewtonRow newton = newton_row(staged_);
-    newton.take(fixed_count);
-    find_values(newton);
-    store(row, staged_, {iterations, true});
+    store(row, loaded.frame, outcome);
   }
 
  private:
@@ -101,12 +91,10 @@ class NewtonWorker {
     not_finite,
   };
 
-  /// What the row in scratch is: its samples less an offset, times a power of two.
+  /// What the row in scratch is.
   struct Loaded {
     Kind kind;
-    double offset = 0;
-    double scale = 1;
-    double range = 0;  // in that scale
+    NewtonFrame frame = {};
   };
   struct Outcome {
     int iterations = 0;
@@ -137,26 +125,23 @@ class NewtonWorker {
     load_row(problem.x.row(problem.rows, row), n(), x);
     if (!std::isfinite(largest_size(x, n()))) return {Kind::not_finite};
 
-    Loaded loaded = {.kind = lam_low == 0 ? Kind::split : Kind::usual};
     double low = x[0];
     double high = x[0];
     for (std::int32_t i = 1; i < n(); ++i) {
       low = std::min(low, x[i]);
       high = std::max(high, x[i]);
     }
-    loaded.offset = origin_of(low, high, x[0]);
-    if (loaded.offset != 0) {
-      for (std::int32_t i = 0; i < n(); ++i) x[i] -= loaded.offset;
+    const NewtonFrame frame = newton_frame(low, high, x[0]);
+    if (frame.offset != 0) {
+      for (std::int32_t i = 0; i < n(); ++i) x[i] -= frame.offset;
     }
-    loaded.scale =
-        choose_scale(std::max(std::abs(low - loaded.offset), std::abs(high - loaded.offset)));
-    multiply(x, n(), loaded.scale);
-    loaded.range = high * loaded.scale - low * loaded.scale;
-    for (std::int32_t e = 0; e < n() - 1; ++e) lam[e] = scale_lam(lam[e], loaded.scale, 1);
-    return loaded;
+    multiply(x, n(), frame.scale);
+    for (std::int32_t e = 0; e < n() - 1; ++e) lam[e] = scale_lam(lam[e], frame.scale, 1);
+    return {lam_low == 0 ? Kind::split : Kind::usual, frame};
   }
 
-  [[nodiscard]] TAUTLINE_HOST_DEVICE NewtonRow newton_row(const Loaded& loaded) const noexcept {
+  /// Leaves values and codes in scratch, as the direct solver does.
+  TAUTLINE_HOST_DEVICE Outcome iterate(std::int64_t row, const NewtonFrame& frame) noexcept {
     const NewtonArrays arrays = {.x = s_.row.x,
                                  .lam = s_.row.lam,
                                  .u = s_.u,
@@ -165,26 +150,16 @@ class NewtonWorker {
                                  .fixed = s_.row.lower,
                                  .coarse_x = s_.coarse_x,
                                  .coarse_lam = s_.coarse_lam};
-    return {arrays,
-            n(),
-            loaded.range,
-            {.iterations = call_.newton.iterations,
-             .tol = call_.newton.tol,
-             .halves = call_.newton.line_search == LineSearch::halving}};
-  }
-
-  TAUTLINE_HOST_DEVICE Outcome iterate(std::int64_t row, const Loaded& loaded) noexcept {
-    NewtonRow newton = newton_row(loaded);
+    NewtonRow newton(arrays, n(), frame.range,
+                     {.iterations = call_.newton.iterations,
+                      .tol = call_.newton.tol,
+                      .halves = call_.newton.line_search == LineSearch::halving});
     Outcome outcome;
-    outcome.converged = newton.solve(load_start(row, loaded.scale));
+    outcome.converged = newton.solve(load_start(row, frame.scale));
     outcome.iterations = newton.iterations();
-    find_values(newton);
-    return outcome;
-  }
-  /// Leaves values and codes in scratch, as the direct solver does.
-  TAUTLINE_HOST_DEVICE void find_values(NewtonRow& newton) noexcept {
     newton.store_codes(s_.row.codes);
     fill_values(s_.row.x, UnitWeights{}, EdgeLam<double>{s_.row.lam}, s_.row.codes, n(), s_.row.y);
+    return outcome;
   }
 
   /// Loads where to start, if that is known and finite.
@@ -209,7 +184,7 @@ class NewtonWorker {
 
   /// From the values in scratch.y: their running sum, which at a jump is the bound itself. So edges
   /// have none of the gap, which is what the dual lacks of x - y where it is clipped.
-  TAUTLINE_HOST_DEVICE void store_dual(std::int64_t row, const Loaded& loaded) noexcept {
+  TAUTLINE_HOST_DEVICE void store_dual(std::int64_t row, const NewtonFrame& frame) noexcept {
     const double* x = s_.row.x;
     const double* y = s_.row.y;
     double* dual = s_.u;
@@ -229,10 +204,10 @@ class NewtonWorker {
       before = here;
     }
     if (call_.dual.given) {
-      multiply(dual, n() - 1, 1 / loaded.scale);
+      multiply(dual, n() - 1, 1 / frame.scale);
       store_row(call_.dual.row(call_.problem.rows, row), n() - 1, dual);
     }
-    if (call_.gap != nullptr) call_.gap[row] = gap / loaded.scale / loaded.scale;
+    if (call_.gap != nullptr) call_.gap[row] = gap / frame.scale / frame.scale;
   }
 
   TAUTLINE_HOST_DEVICE void store_no_dual(std::int64_t row, double value) noexcept {
@@ -244,22 +219,22 @@ class NewtonWorker {
     store_outcome(row, {});
   }
 
-  TAUTLINE_HOST_DEVICE void store(std::int64_t row, const Loaded& loaded,
+  TAUTLINE_HOST_DEVICE void store(std::int64_t row, const NewtonFrame& frame,
                                   const Outcome& outcome) noexcept {
-    if (call_.dual.given || call_.gap != nullptr) store_dual(row, loaded);
-    store_y(row, loaded);
+    if (call_.dual.given || call_.gap != nullptr) store_dual(row, frame);
+    store_y(row, frame);
     store_outcome(row, outcome);
   }
 
-  TAUTLINE_HOST_DEVICE void store_y(std::int64_t row, const Loaded& loaded) noexcept {
+  TAUTLINE_HOST_DEVICE void store_y(std::int64_t row, const NewtonFrame& frame) noexcept {
     const Forward1d& problem = call_.problem;
     double* y = s_.row.y;
     if (problem.mode == Mode::sharp) {
       for (std::int32_t i = 0; i < n(); ++i) y[i] = mirror(s_.row.x[i], y[i]);
     }
-    multiply(y, n(), 1 / loaded.scale);
-    if (loaded.offset != 0) {
-      for (std::int32_t i = 0; i < n(); ++i) y[i] += loaded.offset;
+    multiply(y, n(), 1 / frame.scale);
+    if (frame.offset != 0) {
+      for (std::int32_t i = 0; i < n(); ++i) y[i] += frame.offset;
     }
     store_row(problem.y.row(problem.rows, row), n(), y);
     if (problem.partition != nullptr) {
@@ -276,7 +251,6 @@ class NewtonWorker {
   NewtonScratch s_;
   ForwardWorker forward_;
   RowSolver solver_;
-  Loaded staged_ = {};
 };
 
 }  // namespace tautline::detail
