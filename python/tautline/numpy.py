@@ -205,6 +205,8 @@ class _Problem:
         partition: npt.NDArray[np.uint32] | None,
         info: Info | None,
     ) -> None:
+        if np.ndim(self.lam) > self.x.ndim == 0:  # to the core x has a dimension
+            raise ValueError(f"lam: must not have more dimensions than x, got {np.ndim(self.lam)}")
         room: tuple[Any, ...] = (None, None, None, None)
         if info is not None:
             converged = info.converged.view(np.uint8)

@@ -122,6 +122,14 @@ def test_gradients_match_central_differences(rng, solver, mode, lam_shape):
 X = np.zeros((3, 5))
 
 
+@pytest.mark.parametrize("solver", ["direct", "newton"])
+@pytest.mark.parametrize("shape", [(0,), (1,), (2,), (1, 1)])
+def test_beside_a_single_sample_lam_is_a_number(solver, shape):
+    message = f"lam: must not have more dimensions than x, got {len(shape)}"
+    assert_raises(ValueError, message, lambda: tn.prox_tv1d(3.0, np.ones(shape), solver=solver))
+    assert tn.prox_tv1d(3.0, np.ones(()), solver=solver) == 3
+
+
 def test_bad_arguments_raise_by_name():
     def solve(**options):
         return lambda: tn.prox_tv1d(X, 1.0, **{"solver": "newton", **options})
