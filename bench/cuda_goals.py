@@ -222,4 +222,5 @@ def _newton(
             limit = (limits or {}).get(case.split("/")[2])
             goal, plus_ms = (None, 0.0) if limit is None else (0.0, limit)
             against = run.get(case, f"{other}:{dtype}")
-            yield DeviceComparison(name, ours, other, against, goal, plus_ms=plus_ms)
+            other_name = "direct" if other == FORWARD else other
+            yield DeviceComparison(name, ours, other_name, against, goal, plus_ms=plus_ms)

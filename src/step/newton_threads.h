@@ -17,7 +17,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -229,8 +228,15 @@ class NewtonThreads {
     if (edge < 0 || edge >= level_.n - 1) return 0;
     return level_.lam != nullptr ? level_.lam[edge] : level_.row_lam;
   }
+  static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  [[nodiscard]] static constexpr double size_of(double value) noexcept {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) & ~kSign);
+  }
+  /// `most` is not negative.
   [[nodiscard]] static TAUTLINE_HOST_DEVICE double clipped(double u, double most) noexcept {
-    return std::abs(u) > most ? std::copysign(most, u) : u;
+    const double at_bound = std::bit_cast<double>(std::bit_cast<std::uint64_t>(most) |
+                                                  (std::bit_cast<std::uint64_t>(u) & kSign));
+    return size_of(u) > most ? at_bound : u;
   }
   [[nodiscard]] constexpr bool is_held(int i) const noexcept { return (held_ >> i & 1U) != 0; }
   [[nodiscard]] constexpr bool is_end(int i) const noexcept { return index(i) >= level_.n - 1; }
@@ -287,7 +293,7 @@ class NewtonThreads {
       const double y_next = x_next - (u_next - u_[i]);
       rise_[i] = y_next - y;
       y = y_next;
-      const bool stays = std::abs(u_[i]) >= lam_[i] && as_held(i, rise_[i]) > 0;
+      const bool stays = size_of(u_[i]) >= lam_[i] && as_held(i, rise_[i]) > 0;
       held_ |= stays || is_end(i) ? 1U << i : 0;
     });
   }
@@ -334,7 +340,7 @@ class NewtonThreads {
       const double next = clipped(target_[i], lam_[i]);
       const double change_before = change;
       change = next - u_[i];
-      violates = violates || std::abs(next - target_[i]) > rounding;
+      violates = violates || size_of(next - target_[i]) > rounding;
       sums[0] += rise_[i] * change;
       sums[1] += (change - change_before) * (change - change_before);
     });
@@ -350,7 +356,7 @@ class NewtonThreads {
       sums[1] += from_mean * from_mean / 2;
     });
     for_each_jump([&](int i, double jump) {
-      const double cost = lam_[i] * std::abs(jump);
+      const double cost = lam_[i] * size_of(jump);
       sums[0] += as_held(i, jump) > 0 ? 0 : 2 * cost;
       sums[1] += cost;
     });
