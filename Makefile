@@ -1,6 +1,6 @@
 # The doors to the project. Each target sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format sanitize fuzz bench bench-cuda clean
+.PHONY: help setup demo test lint format sanitize fuzz bench bench-gpu clean
 
 PYTHON := .venv/bin/python
 
@@ -52,10 +52,11 @@ fuzz:  ## run each fuzz target a bounded number of times over its corpus
 	tests/fuzz/run build/fuzz/tests/fuzz
 
 BENCH_CPU := build/release/bench/cpu/tautline_bench_cpu --peers=build/peers
+STUDY := PYTHONPATH=bench $(PYTHON) -m study --peers=build/peers
 PHOTO :=
 
-bench:  ## compare the CPU solver with other libraries; a table, and JSON in out/
-	@tools/setup build bench
+bench:  ## time the CPU solver beside other libraries; tables, a page and JSON in out/
+	@tools/setup build test bench
 	@bench/peers/install build/peers
 	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=OFF
 	cmake --build --preset release --target tautline_bench_cpu
@@ -64,15 +65,25 @@ bench:  ## compare the CPU solver with other libraries; a table, and JSON in out
 	TAUTLINE_CPU=avx2 $(BENCH_CPU) --benchmark_filter=^rows/ --benchmark_out=out/bench_cpu_avx2.json
 	@python3 bench/report.py --markdown out/bench_cpu.json out/bench_cpu_avx2.json > out/bench_cpu.md
 	@python3 bench/report.py --save out out/bench_cpu.json out/bench_cpu_avx2.json
+	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps $(PACKAGE_SETTINGS) .
+	$(STUDY) --device=cpu --json=out/study_cpu.json
+	@python3 bench/report.py --save out out/study_cpu.json
+	@build/peers/bin/python bench/study_page.py out out/study_cpu.json
 
-bench-cuda:  ## time the CUDA solver beside a plain copy, on a GPU; a table, and JSON in out/
-	@tools/setup build bench
+bench-gpu:  ## time the CUDA solver beside a plain copy, on a GPU; tables, a page and JSON in out/
+	@tools/setup build test bench
+	@bench/peers/install build/peers
 	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=ON -DTAUTLINE_CUDA_ARCHS=native
 	cmake --build --preset release --target tautline_bench_cuda
 	@mkdir -p out && rm -f out/bench_cuda.json
 	build/release/bench/cuda/tautline_bench_cuda --json=out/bench_cuda.json; status=$$?; \
 	  [ ! -e out/bench_cuda.json ] || python3 bench/report.py --save out out/bench_cuda.json; \
 	  exit $$status
+	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps \
+	  --config-settings=build-dir=build/python-cuda --config-settings=cmake.define.TAUTLINE_CUDA=ON .
+	$(STUDY) --device=cuda --json=out/study_cuda.json
+	@python3 bench/report.py --save out out/study_cuda.json
+	@build/peers/bin/python bench/study_page.py out out/study_cuda.json
 
 clean:  ## remove all that was built
 	rm -rf build out .venv

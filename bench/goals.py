@@ -101,6 +101,11 @@ class Run:
         found = (name.rsplit("/", 1)[0] for name in self._medians if name.startswith(group + "/"))
         return list(dict.fromkeys(found))
 
+    def cases_that_begin(self, start: str) -> list[str]:
+        """Lists those of all groups whose names begin so."""
+        found = (name.rsplit("/", 1)[0] for name in self._medians if name.startswith(start))
+        return list(dict.fromkeys(found))
+
     def dtypes(self, case: str, what: str = "ours") -> list[str]:
         """Lists the dtypes that `what` was measured in, on one thread."""
         start = f"{case}/{what}:"

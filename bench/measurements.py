@@ -12,6 +12,7 @@ from typing import Any
 
 BEST = "best"  # the instruction set that the library chooses by itself
 CUDA = "cuda"  # the one run that the results of a GPU have
+STUDY = {"study_cpu": "cpu", "study_cuda": "gpu"}  # that of bench/study, and what names its machine
 ABOUT = (
     *("date", "commit", "tautline", "compiler", "peers"),
     *("cpu", "cpu_flags", "cores", "caches", "threads"),
@@ -30,7 +31,8 @@ class Median:
     spread: float = 0.0  # interquartile range of the (CPU) time, as a fraction of the median
     bytes: int = 0  # read and written on a GPU, as often as its copy does
     scratch_bytes: int = 0
-    saved_bytes: int = 0  # for the backward (2D)
+    saved_bytes: int = 0  # for the backward
+    peak_bytes: int = 0  # of memory that a step allocates at a time, at most
     launches: int = 0
     difference: float = 0.0  # the largest from the CPU's result, as a fraction of the range
     iterations: int = 0  # that a solver which is stopped at some accuracy took, at most
@@ -53,12 +55,15 @@ class Measurements:
 
     @property
     def device(self) -> str:
-        """Returns cpu or cuda."""
+        """Returns cpu or cuda, or the name of the one run of the study."""
+        for study in STUDY:
+            if study in self.runs:
+                return study
         return "cuda" if CUDA in self.runs else "cpu"
 
     def file_name(self) -> str:
         """Returns DEVICE-DATE-MACHINE, without a suffix."""
-        name = self.about["gpu" if self.device == "cuda" else "cpu"]
+        name = self.about[STUDY.get(self.device, "gpu" if self.device == "cuda" else "cpu")]
         machine = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
         return f"{self.device}-{self.about['date'][:10]}-{machine}"
 

@@ -7,8 +7,8 @@ usage: bench/report.py FILE...                  the table as text
        bench/report.py --save FOLDER FILE...    as text, and saves FOLDER/DEVICE-DATE-MACHINE.json
 
 FILE is Google Benchmark's JSON of one run or of several with different TAUTLINE_CPU, the JSON of
-tautline_bench_cuda, or one file that --save wrote. Those under bench/results are kept: one for a
-machine and a day.
+tautline_bench_cuda or of bench/study, or one file that --save wrote. Those under bench/results are
+kept: one for a machine and a day.
 """
 
 import argparse
@@ -18,8 +18,9 @@ from pathlib import Path
 import cuda_goals
 import cuda_image_goals
 import goals
+import study_goals
 from goals import NO_PEER, Comparison, Run, Section
-from measurements import BEST, CUDA, Measurements, Median, load
+from measurements import BEST, CUDA, STUDY, Measurements, Median, load
 
 HEADER = ("case", "ours", "against", "its", "ratio", "goal", "", "spread")
 NOTE_CPU = (
@@ -36,10 +37,16 @@ NOTE_CUDA = (
     "and partitions of 4 bits a pixel and iteration have together, for large images 12.25 a pixel "
     "and pass. Spread: interquartile range of our time, and of the other's where it is ours too."
 )
+NOTE_STUDY = (
+    "Times are ms of a call from PyTorch: medians. A ratio is how many times as slow. Copy: of x "
+    "to y, in the same run. Spread: interquartile range of the first time, and of the other."
+)
 
 
 def sections(measurements: Measurements) -> list[Section]:
     """All comparisons of the results' device."""
+    if measurements.device in STUDY:
+        return study_goals.sections(measurements)
     if measurements.device == "cuda":
         return cuda_goals.sections(measurements) + cuda_image_goals.sections(measurements)
     return goals.sections(measurements)
@@ -47,6 +54,8 @@ def sections(measurements: Measurements) -> list[Section]:
 
 def note(measurements: Measurements) -> str:
     """Returns how to read the table."""
+    if measurements.device in STUDY:
+        return NOTE_STUDY
     return NOTE_CUDA if measurements.device == "cuda" else NOTE_CPU
 
 

@@ -1,0 +1,119 @@
+"""How the cost grows: with n, rows, lambda, data, iterations, image size and dtype.
+
+Each case has forward, backward (the gradients of x and of lambda) and a copy of x; Newton where
+rows grow. The groups are one variable each, with all else as it is in the middle.
+"""
+
+from collections.abc import Callable, Iterator
+
+import torch
+
+import tautline
+from study.benchmark import Benchmark, Call
+from study.data import FAMILIES, images
+
+ROWS, LENGTH, LAM = 1024, 1024, 1.0
+SHORT_LENGTH = 32  # of the rows whose number grows
+FEW_ROWS = 16  # whose length grows
+PIXELS = 1 << 22  # of all images whose size grows
+IMAGES = (16, 3, 128, 128)  # whose iterations grow
+IMAGE_LAM = 0.2
+ITERATIONS = 4
+
+LENGTHS = [8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 1_000_000]
+COUNTS = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000]
+LAMS = [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0]
+SIZES = [16, 32, 64, 128, 256, 512, 1024, 2048]
+DTYPES = {
+    "fp64": torch.float64,
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+}
+PARTS = ("forward", "backward", "copy")
+
+Solve = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def benchmarks(device: str) -> Iterator[Benchmark]:
+    """All groups."""
+    with_newton = (*PARTS, "newton")
+    for n in LENGTHS:
+        yield from _rows(device, "growth_n", rows=FEW_ROWS, n=n, parts=with_newton)
+    for rows in COUNTS:
+        yield from _rows(device, "growth_rows", rows=rows, n=SHORT_LENGTH, parts=with_newton)
+    for lam in LAMS:
+        yield from _rows(device, "growth_lam", lam=lam, parts=with_newton)
+    for family in FAMILIES:
+        yield from _rows(device, "growth_family", family=family, parts=with_newton)
+    for dtype in DTYPES:
+        yield from _rows(device, "growth_dtype", dtype=dtype)
+    for iterations in (1, 2, 4, 8, 16, 32):
+        yield from _images(device, f"growth_iterations_{iterations:02}", IMAGES, iterations)
+    for size in SIZES:
+        shape = (PIXELS // size**2, 1, size, size)
+        yield from _images(device, "growth_size", shape, ITERATIONS)
+
+
+def _rows(
+    device: str,
+    group: str,
+    *,
+    family: str = "noise",
+    rows: int = ROWS,
+    n: int = LENGTH,
+    lam: float = LAM,
+    dtype: str = "fp32",
+    parts: tuple[str, ...] = PARTS,
+) -> Iterator[Benchmark]:
+    def make_x() -> torch.Tensor:
+        return FAMILIES[family](rows, n)
+
+    case = f"{group}/{family}/{rows}x{n}/lam:{lam:g}"
+    for part in parts:
+        solver = "newton" if part == "newton" else "direct"
+
+        def solve(x: torch.Tensor, lam: torch.Tensor, solver: str = solver) -> torch.Tensor:
+            return tautline.prox_tv1d(x, lam, solver=solver)
+
+        yield _benchmark(case, part, make_x, lam, dtype, device, solve)
+
+
+def _images(
+    device: str, group: str, shape: tuple[int, int, int, int], iterations: int
+) -> Iterator[Benchmark]:
+    def solve(x: torch.Tensor, lam: torch.Tensor) -> torch.Tensor:
+        return tautline.prox_tv2d(x, lam, iterations=iterations)
+
+    case = f"{group}/noise/{'x'.join(map(str, shape))}/lam:{IMAGE_LAM:g}"
+    for part in PARTS:
+        yield _benchmark(case, part, lambda: images(*shape), IMAGE_LAM, "fp32", device, solve)
+
+
+def _benchmark(
+    case: str,
+    part: str,
+    make_x: Callable[[], torch.Tensor],
+    lam: float,
+    dtype: str,
+    device: str,
+    solve: Solve,
+) -> Benchmark:
+    def make() -> Call:
+        x = make_x().to(device, DTYPES[dtype])
+        if part == "copy":
+            y = torch.empty_like(x)
+            return Call(lambda: y.copy_(x), bytes=2 * x.nbytes)
+        parameter = torch.tensor(lam, dtype=torch.float32, device=device)
+        if part != "backward":
+            return Call(lambda: solve(x, parameter), bytes=2 * x.nbytes)
+        x.requires_grad_()
+        parameter.requires_grad_()
+        y = solve(x, parameter)
+        grad_y = x.detach().cos()
+        return Call(
+            lambda: torch.autograd.grad(y, (x, parameter), grad_y, retain_graph=True),
+            bytes=2 * x.nbytes,
+        )
+
+    return Benchmark(f"{case}/{part}:{dtype}", make)

@@ -1,0 +1,144 @@
+"""What TV layers cost inside a net: a training step with and without them, eager and compiled.
+
+The nets are those of the paper's tasks, with TV layers where it has them: AllConv with three at its
+first convolutions, DnCNN with one at the input and one at the output, ResNet-50 (maps of 28 x 28)
+with one before the class activation map. Synthetic data; SGD or Adam as in their recipes is not
+part of it: the step is forward, loss and backward.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+import tautline
+from study.benchmark import Benchmark, Call
+
+REPEATS = 10
+
+
+def _unit(
+    inputs: int, outputs: int, size: int = 3, padding: int = 1, tv: bool = False
+) -> nn.Sequential:
+    layers: list[nn.Module] = [nn.Conv2d(inputs, outputs, size, padding=padding)]
+    if tv:
+        layers.append(tautline.TVLayer(1, lam=0.05))
+    return nn.Sequential(*layers, nn.BatchNorm2d(outputs), nn.GELU())
+
+
+def all_conv(tv: bool) -> nn.Module:
+    """AllConv for 32 x 32 images in ten classes."""
+    return nn.Sequential(
+        *(_unit(inputs, 96, tv=tv) for inputs in (3, 96, 96)),
+        nn.MaxPool2d(2),
+        *(_unit(inputs, 192) for inputs in (96, 192, 192)),
+        nn.MaxPool2d(2),
+        _unit(192, 192, padding=0),
+        *(_unit(192, 192, size=1, padding=1) for _ in range(2)),
+        nn.AvgPool2d(8),
+        nn.Flatten(),
+        nn.Linear(192, 10),
+    )
+
+
+class _DnCnn(nn.Module):
+    """The noise of an image by 17 convolutions, taken off it."""
+
+    def __init__(self, tv: bool) -> None:
+        super().__init__()
+        middle = [
+            layer
+            for _ in range(15)
+            for layer in (nn.Conv2d(64, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU())
+        ]
+        self.noise = nn.Sequential(
+            nn.Conv2d(3, 64, 3, padding=1), nn.ReLU(), *middle, nn.Conv2d(64, 3, 3, padding=1)
+        )
+        self.at_input = tautline.TVLayer(1, lam=0.05) if tv else nn.Identity()
+        self.at_output = tautline.TVLayer(1, lam=0.05) if tv else nn.Identity()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.at_input(x)
+        return self.at_output(x - self.noise(x))
+
+
+class _Bottleneck(nn.Module):
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.branch = nn.Sequential(
+            *(nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()),
+            nn.Conv2d(width, width, 3, stride, padding=1, bias=False),
+            *(nn.BatchNorm2d(width), nn.ReLU()),
+            *(nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width)),
+        )
+        self.shortcut: nn.Module = nn.Identity()
+        if inputs != 4 * width or stride != 1:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(inputs, 4 * width, 1, stride, bias=False), nn.BatchNorm2d(4 * width)
+            )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.branch(x) + self.shortcut(x))
+
+
+def res_net(tv: bool) -> nn.Module:
+    """ResNet-50 for localisation: its maps are of 28 x 28."""
+    layers: list[nn.Module] = [
+        nn.Conv2d(3, 64, 7, 2, padding=3, bias=False),
+        *(nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1)),
+    ]
+    inputs = 64
+    for width, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 1), (512, 3, 1)):
+        for block in range(blocks):
+            layers.append(_Bottleneck(inputs, width, stride if block == 0 else 1))
+            inputs = 4 * width
+    if tv:
+        layers.append(tautline.TVLayer(1, lam=1.0, learnable=False))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 200))
+
+
+@dataclass(frozen=True)
+class Net:
+    """A net and the batch that it is trained on."""
+
+    make: Callable[[bool], nn.Module]
+    sample: tuple[int, int, int]
+    samples: dict[str, int]  # by device
+
+
+NETS = {
+    "all_conv": Net(all_conv, (3, 32, 32), {"cpu": 8, "cuda": 128}),
+    "dn_cnn": Net(_DnCnn, (3, 40, 40), {"cpu": 8, "cuda": 64}),
+    "res_net": Net(res_net, (3, 224, 224), {"cpu": 1, "cuda": 32}),
+}
+
+
+def benchmarks(device: str) -> Iterator[Benchmark]:
+    """Each net with and without TV layers, eager and compiled; lam in a name is not a number."""
+    for name, net in NETS.items():
+        shape = (net.samples[device], *net.sample)
+        case = f"nets/{name}/{'x'.join(map(str, shape))}/lam:trained"
+        for tv in (False, True):
+            for how in ("eager", "compiled"):
+                who = f"{'with_tv' if tv else 'without_tv'}:{how}"
+                yield Benchmark(
+                    f"{case}/{who}",
+                    lambda net=net, shape=shape, tv=tv, how=how: _step(net, shape, tv, how, device),
+                    REPEATS,
+                    threads=len(os.sched_getaffinity(0)),
+                )
+
+
+def _step(net: Net, shape: tuple[int, ...], tv: bool, how: str, device: str) -> Call:
+    torch.manual_seed(0)
+    x = torch.rand(shape, device=device)
+    module = net.make(tv).to(device).train()
+    called = torch.compile(module) if how == "compiled" else module
+
+    def run() -> None:
+        module.zero_grad(set_to_none=True)
+        called(x).square().mean().backward()
+
+    return Call(run)

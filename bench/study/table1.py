@@ -1,0 +1,84 @@
+"""The paper's Table 1: 256 images of 32 x 32, along rows; forward, backward, and both.
+
+A unit step with normal noise, lambda 1, 25 runs. Gradients are those of x and of lambda.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+
+import torch
+
+import tautline
+from study import solvers
+from study.benchmark import Benchmark, Call, UnavailableError
+from study.data import noise
+
+ROWS, LENGTH, LAM = 8192, 32, 1.0
+CASE = f"table1/noise/{ROWS}x{LENGTH}/lam:{LAM:g}"
+
+Solve = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+# Of others, what is on the CPU alone: each as fast as it can be called from PyTorch.
+PEERS: dict[str, Callable[[], Solve]] = {
+    "cvxpylayers": lambda: solvers.cvxpy_layer(LENGTH),
+    "prox_tv:taut_string": lambda: _by_row(solvers.prox_tv("hybridtautstring")),
+    "prox_tv:projected_newton": lambda: _by_row(solvers.prox_tv("pn")),
+    "condat_tv": lambda: _by_row(solvers.condat_tv()),
+}
+OURS: dict[str, Solve] = {
+    "direct": tautline.prox_tv1d,
+    "newton": lambda x, lam: tautline.prox_tv1d(x, lam, solver="newton"),
+}
+
+
+def _by_row(solve: solvers.RowsFunction) -> Solve:
+    return lambda x, lam: solvers.solve_rows(x, lam, solve)
+
+
+def benchmarks(device: str) -> Iterator[Benchmark]:
+    """Ours on the device, on a CPU by one thread and by all; there the peers, too."""
+    all_threads = len(os.sched_getaffinity(0))
+    if device == "cpu":
+        for who, make in PEERS.items():
+            yield from _solver(who, make, torch.float64, device)
+    for who, solve in OURS.items():
+        yield from _solver(who, lambda solve=solve: solve, torch.float32, device)
+        if device == "cpu" and all_threads > 1:
+            name = f"{who}:all_threads"
+            yield from _solver(name, lambda solve=solve: solve, torch.float32, device, all_threads)
+
+
+def _solver(
+    who: str, make: Callable[[], Solve], dtype: torch.dtype, device: str, threads: int = 1
+) -> Iterator[Benchmark]:
+    def prepared(part: str) -> Call:
+        solve = make()
+        x = noise(ROWS, LENGTH).to(device, dtype).requires_grad_()
+        lam = torch.tensor(LAM, dtype=dtype, device=device, requires_grad=True)
+        grad_y = noise(ROWS, LENGTH).to(device, dtype).cos()
+        y = solve(x, lam)
+        difference = difference_from_ours(x, y)
+
+        def backward(of: torch.Tensor, keep: bool) -> tuple[torch.Tensor, ...]:
+            return torch.autograd.grad(of, (x, lam), grad_y, retain_graph=keep)
+
+        runs = {
+            "forward": lambda: solve(x, lam),
+            "backward": lambda: backward(y, keep=True),
+            "total": lambda: backward(solve(x, lam), keep=False),
+        }
+        return Call(runs[part], difference=difference)
+
+    for part in ("forward", "backward", "total"):
+        name = f"{CASE}/{who}:{part}"
+        yield Benchmark(name, lambda part=part: prepared(part), threads=threads)
+
+
+def difference_from_ours(x: torch.Tensor, y: torch.Tensor) -> float:
+    """The largest difference from the certified float64 result, as a fraction of a row's range."""
+    samples = x.detach().cpu().double()
+    right = tautline.prox_tv1d(samples, LAM)
+    if tautline.certificate1d(samples, right, LAM).max() > 1e-10:
+        raise UnavailableError("WRONG: our own result is not certified")
+    ranges = samples.amax(1) - samples.amin(1)
+    return ((y.detach().cpu().double() - right).abs().amax(1) / ranges).max().item()
