@@ -5,18 +5,21 @@ computed to autograd. Both are written here in PyTorch, as plainly as they are s
 """
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 
 import torch
 
 import tautline
-from study.benchmark import Benchmark, Call
+from study.benchmark import Benchmark, Call, UnavailableError
 from study.data import noise
 
 ROWS, LAM = 1024, 1.0
 LENGTHS = [32, 128, 512, 2048]
 UNROLLED_ITERATIONS = 100
 REPEATS = 5
+PAPER = "paper_backward"
+MATRICES = 4  # of n x n for each row that its backward has at a time
 
 Solve = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -58,7 +61,7 @@ def unrolled(x: torch.Tensor, lam: torch.Tensor) -> torch.Tensor:
 
 WAYS: dict[str, Solve] = {
     "direct": tautline.prox_tv1d,
-    "paper_backward": _PaperBackward.apply,
+    PAPER: _PaperBackward.apply,
     f"unrolled_{UNROLLED_ITERATIONS}": unrolled,
 }
 
@@ -74,7 +77,17 @@ def benchmarks(device: str) -> Iterator[Benchmark]:
             )
 
 
+def _available_bytes(device: str) -> int:
+    if device == "cuda":
+        return torch.cuda.mem_get_info()[0]
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def _step(device: str, n: int, solve: Solve) -> Call:
+    if solve is WAYS[PAPER]:
+        needed = MATRICES * ROWS * n * n * torch.float32.itemsize
+        if needed > _available_bytes(device):
+            raise UnavailableError(f"needs {needed / 1e9:.0f} GB")
     x = noise(ROWS, n).to(device).requires_grad_()
     lam = torch.tensor(LAM, device=device, requires_grad=True)
     grad_y = torch.ones_like(x)
