@@ -61,13 +61,7 @@ void ArrayRows<T, Data>::load(std::int64_t row, std::int64_t count, const Vector
                                   array_.size, to, pitch);
   }
   for (std::int64_t r = 0; r < count; ++r) {
-    const auto from = places_[row + r];
-    with_storage(from.dtype, [&](auto storage) {
-      const auto* samples = static_cast<const decltype(storage)*>(from.data);
-      for (std::int32_t i = 0; i < from.size; ++i) {
-        to[r * pitch + i] = static_cast<T>(static_cast<double>(samples[i * from.stride]));
-      }
-    });
+    load_row(places_[row + r], array_.size, to + r * pitch);
   }
 }
 
@@ -80,14 +74,7 @@ void ArrayRows<T, Data>::store(std::int64_t row, std::int64_t count,
                                    data(row), array_.stride);
   }
   for (std::int64_t r = 0; r < count; ++r) {
-    const auto to = places_[row + r];
-    with_storage(to.dtype, [&](auto storage) {
-      using Storage = decltype(storage);
-      auto* samples = static_cast<Storage*>(to.data);
-      for (std::int32_t i = 0; i < to.size; ++i) {
-        samples[i * to.stride] = static_cast<Storage>(static_cast<double>(from[r * pitch + i]));
-      }
-    });
+    store_row(places_[row + r], array_.size, from + r * pitch);
   }
 }
 
