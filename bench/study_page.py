@@ -116,14 +116,16 @@ def slope(points: list[tuple[float, float]]) -> float | None:
 
 def plot(measurements: Measurements, file: Path) -> None:
     """Draws all growths of a device into one picture."""
-    figure, axes = plt.subplots(1, len(GROWTHS), figsize=(4 * len(GROWTHS), 3.4))
-    for axis, growth in zip(axes, GROWTHS, strict=True):
+    figure, axes = plt.subplots(2, 3, figsize=(12, 7))
+    axes[1][2].set_axis_off()
+    for axis, growth in zip(axes.flat, GROWTHS, strict=False):
         for part, points in curves(medians_of(measurements), growth).items():
             fitted = slope(points)
             label = part if fitted is None else f"{part}, slope {fitted:.2f}"
             colour = PART_COLOURS[part]
             axis.loglog(*zip(*points, strict=True), "o-", color=colour, label=label, markersize=3)
         axis.set(title=growth.title, xlabel=growth.axis, ylabel="ms")
+        axis.minorticks_off()
         axis.grid(alpha=0.3)
         axis.legend(fontsize=7)
     figure.suptitle(device_of(measurements))
@@ -211,7 +213,8 @@ def nets(found: list[Measurements]) -> Iterator[str]:
             if not name.startswith("nets/") or "/without_tv:" not in name:
                 continue
             _, net, shape, _, who = name.split("/")
-            with_tv = medians[name.replace("/without_tv:", "/with_tv:")]
+            other = name.replace("/without_tv:", "/with_tv:")
+            with_tv = medians.get(other, Median(error="not measured"))
             words = f"{net} | {shape} | {who.split(':')[1]}, {device_of(measurements)}"
             error = without.error or with_tv.error
             more = error or f"{with_tv.ms / without.ms - 1:.1%}"
@@ -244,7 +247,7 @@ def main() -> None:
     arguments = parser.parse_args()
     found = [load([file]) for file in arguments.files]
     (arguments.folder / "images").mkdir(parents=True, exist_ok=True)
-    mpl.rcParams["svg.hashsalt"] = "tautline"
+    mpl.rcParams.update({"svg.hashsalt": "tautline", "svg.fonttype": "none"})
     images = {}
     for measurements in found:
         path = f"images/timing_{measurements.device.removeprefix('study_')}.svg"
