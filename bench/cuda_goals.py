@@ -8,7 +8,7 @@ newton_halving, which stand beside a forward by the direct solver (see bench/cud
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from goals import Comparison, Run, Section, lam_of, newton_name
+from goals import Comparison, Run, Section, lam_of, newton_lines
 from measurements import CUDA, Measurements, Median
 
 FORWARD, BACKWARD = "forward", "backward"
@@ -213,14 +213,9 @@ def _bfloat16(run: Run) -> Iterator[DeviceComparison]:
 def _newton(
     run: Run, who: str, other: str, limits: dict[str, float] | None = None
 ) -> Iterator[DeviceComparison]:
-    for case in run.cases("newton"):
-        for dtype in run.dtypes(case, who):
-            ours = run.get(case, f"{who}:{dtype}")
-            if ours is None:
-                continue
-            name = newton_name(case, dtype, ours)
-            limit = (limits or {}).get(case.split("/")[2])
-            goal, plus_ms = (None, 0.0) if limit is None else (0.0, limit)
-            against = run.get(case, f"{other}:{dtype}")
-            other_name = "direct" if other == FORWARD else other
-            yield DeviceComparison(name, ours, other_name, against, goal, plus_ms=plus_ms)
+    other_name = "direct" if other == FORWARD else other
+    for case, dtype, cell, ours in newton_lines(run, who):
+        limit = (limits or {}).get(case.split("/")[2])
+        goal, plus_ms = (None, 0.0) if limit is None else (0.0, limit)
+        against = run.get(case, f"{other}:{dtype}")
+        yield DeviceComparison(cell, ours, other_name, against, goal, plus_ms=plus_ms)

@@ -154,10 +154,14 @@ def lam_of(case: str) -> str:
     return case.rsplit("lam:", 1)[1]
 
 
-def newton_name(case: str, dtype: str, ours: Median) -> str:
-    """Returns the first cell of Newton's line: with its iterations, and the rows that it left."""
-    left = f", {100 * ours.left:.2g} % left" if ours.left else ""
-    return f"{case} {dtype}, {ours.iterations} iterations at most{left}"
+def newton_lines(run: Run, who: str) -> Iterator[tuple[str, str, str, Median]]:
+    """Gives case, dtype, first cell and median: the cell has iterations, and rows that are left."""
+    for case in run.cases("newton"):
+        for dtype in run.dtypes(case, who):
+            if (ours := run.get(case, f"{who}:{dtype}")) is not None:
+                left = f", {100 * ours.left:.2g} % left" if ours.left else ""
+                cell = f"{case} {dtype}, {ours.iterations} iterations at most{left}"
+                yield case, dtype, cell, ours
 
 
 def sections(measurements: Measurements) -> list[Section]:
@@ -239,16 +243,10 @@ def _images(
 
 
 def _newton(run: Run, who: str, other: str, goal: float | None) -> Iterator[Comparison]:
-    for case in run.cases("newton"):
-        for dtype in run.dtypes(case, who):
-            ours = run.get(case, f"{who}:{dtype}")
-            if ours is None:
-                continue
-            name = newton_name(case, dtype, ours)
-            other_name = other.format(dtype)
-            against = run.get(case, other_name)
-            own_goal = goal if dtype == "fp64" else None
-            yield Comparison(name, ours, other_name, against, own_goal)
+    for case, dtype, cell, ours in newton_lines(run, who):
+        other_name = other.format(dtype)
+        own_goal = goal if dtype == "fp64" else None
+        yield Comparison(cell, ours, other_name, run.get(case, other_name), own_goal)
 
 
 def _threads(run: Run, group: str) -> Iterator[Comparison]:
