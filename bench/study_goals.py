@@ -11,6 +11,7 @@ from measurements import Measurements, Median
 
 DIRECT = "direct"
 PARTS = ("forward", "backward", "total")
+NET_STEPS = ("eager", "compiled", "eager_bf16", "compiled_bf16")
 GROWING = {
     "growth_n": "How time grows with the length of 16 rows",
     "growth_rows": "How time grows with the number of rows of 32",
@@ -69,6 +70,7 @@ def _memory(run: Run, medians: dict[str, Median]) -> Iterator[DeviceComparison]:
 
 def _nets(run: Run) -> Iterator[DeviceComparison]:
     for case in run.cases("nets"):
-        for how in ("eager", "compiled"):
+        for how in NET_STEPS:
             with_tv, without = (run.get(case, f"{who}:{how}") for who in ("with_tv", "without_tv"))
-            yield DeviceComparison(f"{case} {how}", with_tv, "without TV", without, None)
+            if with_tv is not None:
+                yield DeviceComparison(f"{case} {how}", with_tv, "without TV", without, None)

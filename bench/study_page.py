@@ -50,6 +50,29 @@ TABLE1_WORDS = """\
 form (CVXPYLayers has its own); proxTV takes one row at a time, so Python has a share in its time.
 In italics: quoted, not measured here.
 """
+MEMORY_WORDS = """\
+## Memory
+
+Forward and backward, float32: what autograd keeps for the backward beside x (`direct` is ours), and
+on a GPU the most that the step allocates, result and gradients included. `paper_backward` solves
+like ours, but goes back through the paper's dense matrices of n x n for each row; `unrolled_100` is
+100 iterations of accelerated projected gradient, recorded by autograd.
+"""
+NETS_WORDS = """\
+## Inside a net
+
+A training step (forward, loss, backward, SGD) with the TV layers that the paper's tasks have, and
+without: three 2D layers on 96 maps of 32 x 32 (AllConv), two on colour patches (DnCNN), one on 2048
+maps of 28 x 28 (ResNet-50). float32 as PyTorch comes, and bfloat16 by autocast with channels last.
+"""
+IMAGES_WORDS = """\
+## Images beside other libraries
+
+Time to as good a result as prox_tv's 2D solver and `denoise_tv_bregman(isotropic=False)` give, and
+how their parameters map to lambda: [cpu_speed.md](cpu_speed.md#images), measured by `make bench`
+too. scikit-image's Chambolle, kornia and deepinv minimise isotropic TV, which Tautline does not
+have yet, so there is nothing to compare them with.
+"""
 PARTS = ("forward", "backward", "total")
 SOLVED = ("forward", "backward", "newton")
 PART_COLOURS = {"forward": "C0", "backward": "C1", "newton": "C2", "copy": "0.6"}
@@ -235,8 +258,8 @@ def page(found: list[Measurements], images: dict[str, str]) -> str:
     lines += [*table1(found), "", "## How cost grows", ""]
     lines += [f"![How cost grows on {name}]({path})" for name, path in images.items()]
     lines += ["", "Times a copy of x to y, 1024 rows of 1024, lambda 1:", "", *families(found)]
-    lines += ["", "## Memory", "", *memory(found), "", "## Inside a net", "", *nets(found)]
-    return "\n".join(lines) + "\n"
+    lines += ["", MEMORY_WORDS, *memory(found), "", NETS_WORDS, *nets(found), "", IMAGES_WORDS]
+    return "\n".join(lines)
 
 
 def main() -> None:

@@ -2,8 +2,9 @@
 
 The nets are those of the paper's tasks, with TV layers where it has them: AllConv with three at its
 first convolutions, DnCNN with one at the input and one at the output, ResNet-50 (maps of 28 x 28)
-with one before the class activation map. Synthetic data; SGD or Adam as in their recipes is not
-part of it: the step is forward, loss and backward.
+with one before the class activation map. The step is forward, loss, backward and plain SGD, on
+synthetic data; in float32 (with PyTorch's defaults), on a GPU also in bfloat16 by autocast with
+channels last, as one trains there.
 """
 
 import os
@@ -17,6 +18,11 @@ import tautline
 from study.benchmark import Benchmark, Call
 
 REPEATS = 10
+LEARNING_RATE = 1e-3
+HOWS = {
+    "cpu": ("eager", "compiled"),
+    "cuda": ("eager", "compiled", "eager_bf16", "compiled_bf16"),
+}
 
 
 def _unit(
@@ -121,7 +127,7 @@ def benchmarks(device: str) -> Iterator[Benchmark]:
         shape = (net.samples[device], *net.sample)
         case = f"nets/{name}/{'x'.join(map(str, shape))}/lam:trained"
         for tv in (False, True):
-            for how in ("eager", "compiled"):
+            for how in HOWS[device]:
                 who = f"{'with_tv' if tv else 'without_tv'}:{how}"
                 yield Benchmark(
                     f"{case}/{who}",
@@ -133,12 +139,18 @@ def benchmarks(device: str) -> Iterator[Benchmark]:
 
 def _step(net: Net, shape: tuple[int, ...], tv: bool, how: str, device: str) -> Call:
     torch.manual_seed(0)
-    x = torch.rand(shape, device=device)
-    module = net.make(tv).to(device).train()
-    called = torch.compile(module) if how == "compiled" else module
+    mixed = how.endswith("_bf16")
+    layout = torch.channels_last if mixed else torch.contiguous_format
+    x = torch.rand(shape, device=device).to(memory_format=layout)
+    module = net.make(tv).to(device, memory_format=layout).train()
+    called = torch.compile(module) if how.startswith("compiled") else module
+    optimizer = torch.optim.SGD(module.parameters(), LEARNING_RATE)
 
     def run() -> None:
-        module.zero_grad(set_to_none=True)
-        called(x).square().mean().backward()
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device, torch.bfloat16, enabled=mixed):
+            loss = called(x).square().mean()
+        loss.backward()
+        optimizer.step()
 
     return Call(run)
