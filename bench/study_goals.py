@@ -11,7 +11,7 @@ from measurements import Measurements, Median
 
 DIRECT = "direct"
 PARTS = ("forward", "backward", "total")
-NET_STEPS = ("eager", "compiled", "eager_bf16", "compiled_bf16")
+NET_STEPS = ("eager", "compiled", "eager_bf16", "graphs_bf16")
 GROWING = {
     "growth_n": "How time grows with the length of 16 rows",
     "growth_rows": "How time grows with the number of rows of 32",

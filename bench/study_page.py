@@ -63,7 +63,8 @@ NETS_WORDS = """\
 
 A training step (forward, loss, backward, SGD) with the TV layers that the paper's tasks have, and
 without: three 2D layers on 96 maps of 32 x 32 (AllConv), two on colour patches (DnCNN), one on 2048
-maps of 28 x 28 (ResNet-50). float32 as PyTorch comes, and bfloat16 by autocast with channels last.
+maps of 28 x 28 (ResNet-50). float32 as PyTorch comes, and bfloat16 by autocast with channels last;
+`graphs` is `torch.compile(mode="reduce-overhead")`.
 """
 IMAGES_WORDS = """\
 ## Images beside other libraries
@@ -228,8 +229,8 @@ def memory(found: list[Measurements]) -> Iterator[str]:
 
 def nets(found: list[Measurements]) -> Iterator[str]:
     """Yields what TV layers add to a training step."""
-    yield "| net | batch | | without, ms | with TV, ms | more |"
-    yield "|---|---|---|---|---|---|"
+    yield "| net | batch | | without, ms | with TV, ms | more | spreads |"
+    yield "|---|---|---|---|---|---|---|"
     for measurements in found:
         medians = medians_of(measurements)
         for name, without in medians.items():
@@ -241,7 +242,8 @@ def nets(found: list[Measurements]) -> Iterator[str]:
             words = f"{net} | {shape} | {who.split(':')[1]}, {device_of(measurements)}"
             error = without.error or with_tv.error
             more = error or f"{with_tv.ms / without.ms - 1:.1%}"
-            yield f"| {words} | {without.ms:.3g} | {with_tv.ms:.3g} | {more} |"
+            spreads = f"{without.spread:.0%}, {with_tv.spread:.0%}"
+            yield f"| {words} | {without.ms:.3g} | {with_tv.ms:.3g} | {more} | {spreads} |"
 
 
 def page(found: list[Measurements], images: dict[str, str]) -> str:
