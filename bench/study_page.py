@@ -24,8 +24,10 @@ TABLE1_WHO = {
     "condat_tv": "condat_tv",
     "newton": "Tautline, Newton",
     "newton:all_threads": "Tautline, Newton, all threads",
+    "newton:graph": "Tautline, Newton, CUDA graph",
     "direct": "Tautline, direct",
     "direct:all_threads": "Tautline, direct, all threads",
+    "direct:graph": "Tautline, direct, CUDA graph",
 }
 # Not measured here: forward and backward, ms.
 QUOTED = {
@@ -48,7 +50,8 @@ TABLE1_WORDS = """\
 256 images of 32 x 32, along rows; a unit step with normal noise, lambda 1; ms, medians of 25 runs
 (fewer where one takes seconds). Others run on one core, with a backward in PyTorch by the closed
 form (CVXPYLayers has its own); proxTV takes one row at a time, so Python has a share in its time.
-In italics: quoted, not measured here.
+On a GPU a call from PyTorch is mostly Python's; replayed from a CUDA graph it is the solver's. In
+italics: quoted, not measured here.
 """
 MEMORY_WORDS = """\
 ## Memory

@@ -1,6 +1,7 @@
 """The paper's Table 1: 256 images of 32 x 32, along rows; forward, backward, and both.
 
-A unit step with normal noise, lambda 1, 25 runs. Gradients are those of x and of lambda.
+A unit step with normal noise, lambda 1, 25 runs. Gradients are those of x and of lambda. On a GPU
+ours are called from PyTorch like the paper's, and replayed from a CUDA graph.
 """
 
 import os
@@ -12,6 +13,7 @@ import tautline
 from study import solvers
 from study.benchmark import Benchmark, Call, UnavailableError
 from study.data import noise
+from study.timing import graph_of
 
 ROWS, LENGTH, LAM = 8192, 32, 1.0
 CASE = f"table1/noise/{ROWS}x{LENGTH}/lam:{LAM:g}"
@@ -43,6 +45,8 @@ def benchmarks(device: str) -> Iterator[Benchmark]:
             yield from _solver(who, make, torch.float64, device)
     for who, solve in OURS.items():
         yield from _solver(who, lambda solve=solve: solve, torch.float32, device)
+        if device == "cuda":
+            yield from _solver(f"{who}:graph", lambda solve=solve: solve, torch.float32, device)
         if device == "cpu" and all_threads > 1:
             name = f"{who}:all_threads"
             yield from _solver(name, lambda solve=solve: solve, torch.float32, device, all_threads)
@@ -51,13 +55,12 @@ def benchmarks(device: str) -> Iterator[Benchmark]:
 def _solver(
     who: str, make: Callable[[], Solve], dtype: torch.dtype, device: str, threads: int = 1
 ) -> Iterator[Benchmark]:
-    def prepared(part: str) -> Call:
+    def prepare(part: str) -> tuple[Callable[[], object], float]:
         solve = make()
         x = noise(ROWS, LENGTH).to(device, dtype).requires_grad_()
         lam = torch.tensor(LAM, dtype=dtype, device=device, requires_grad=True)
         grad_y = noise(ROWS, LENGTH).to(device, dtype).cos()
         y = solve(x, lam)
-        difference = difference_from_ours(x, y)
 
         def backward(of: torch.Tensor, keep: bool) -> tuple[torch.Tensor, ...]:
             return torch.autograd.grad(of, (x, lam), grad_y, retain_graph=keep)
@@ -67,11 +70,17 @@ def _solver(
             "backward": lambda: backward(y, keep=True),
             "total": lambda: backward(solve(x, lam), keep=False),
         }
-        return Call(runs[part], difference=difference)
+        return runs[part], difference_from_ours(x, y)
+
+    def call(part: str) -> Call:
+        run, difference = prepare(part)
+        if who.endswith(":graph"):
+            run = graph_of(lambda: prepare(part)[0])
+        return Call(run, difference=difference)
 
     for part in ("forward", "backward", "total"):
         name = f"{CASE}/{who}:{part}"
-        yield Benchmark(name, lambda part=part: prepared(part), threads=threads)
+        yield Benchmark(name, lambda part=part: call(part), threads=threads)
 
 
 def difference_from_ours(x: torch.Tensor, y: torch.Tensor) -> float:

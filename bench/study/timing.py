@@ -42,6 +42,24 @@ class Timer:
         return Timing(middle, (high - low) / middle)
 
 
+def graph_of(prepare: Callable[[], Callable[[], object]]) -> Callable[[], object]:
+    """Captures the call that `prepare` makes into a CUDA graph, and returns its replay.
+
+    It is prepared on the stream that is captured: a backward runs where its forward ran.
+    """
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        call = prepare()
+        for _ in range(FEWEST_WARM_UPS):
+            call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        call()
+    return graph.replay
+
+
 def _on_host(call: Callable[[], object]) -> float:
     start = time.perf_counter_ns()
     call()
