@@ -53,13 +53,19 @@ form (CVXPYLayers has its own); proxTV takes one row at a time, so Python has a 
 On a GPU a call from PyTorch is mostly Python's; replayed from a CUDA graph it is the solver's. In
 italics: quoted, not measured here.
 """
+NEWTON_WORDS = """\
+On a GPU Newton solves rows of more than 4096 samples by one thread each: hence its cliff. Take the
+direct solver for them.
+"""
 MEMORY_WORDS = """\
 ## Memory
 
 Forward and backward, float32: what autograd keeps for the backward beside x (`direct` is ours), and
-on a GPU the most that the step allocates, result and gradients included. `paper_backward` solves
-like ours, but goes back through the paper's dense matrices of n x n for each row; `unrolled_100` is
-100 iterations of accelerated projected gradient, recorded by autograd.
+on a GPU the most that the step allocates, result and gradients included. Most of ours there is the
+workspace, 32 bytes an element of few rows: it is for as many as the GPU solves at a time (0.5 to 2
+bytes an element of 2^27). `paper_backward` solves like ours, but goes back through the paper's
+dense matrices of n x n for each row; `unrolled_100` is 100 iterations of accelerated projected
+gradient, recorded by autograd.
 """
 NETS_WORDS = """\
 ## Inside a net
@@ -262,7 +268,13 @@ def page(found: list[Measurements], images: dict[str, str]) -> str:
     lines += ["", TABLE1_WORDS]
     lines += [*table1(found), "", "## How cost grows", ""]
     lines += [f"![How cost grows on {name}]({path})" for name, path in images.items()]
-    lines += ["", "Times a copy of x to y, 1024 rows of 1024, lambda 1:", "", *families(found)]
+    lines += [
+        "",
+        NEWTON_WORDS,
+        "Times a copy of x to y, 1024 rows of 1024, lambda 1:",
+        "",
+        *families(found),
+    ]
     lines += ["", MEMORY_WORDS, *memory(found), "", NETS_WORDS, *nets(found), "", IMAGES_WORDS]
     return "\n".join(lines)
 
