@@ -1,0 +1,76 @@
+"""Tensors in files that are either whole or not there.
+
+Files are safetensors, with what is known about the tensors as JSON in their metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+_ABOUT = "about"
+_MODEL = "model."
+_OPTIMIZER = "optimizer."
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file beside the wanted one, then put it in its place."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(f".{file.name}.partial")
+    with partial.open("wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(opened.fileno())
+    partial.replace(file)
+
+
+def save(file: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    """Write tensors and what is known about them."""
+    on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {_ABOUT: json.dumps(about)}
+    write_whole(file, safetensors.torch.save(on_cpu, metadata))
+
+
+def load(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `save` wrote; tensors are on the CPU."""
+    with safetensors.safe_open(file, framework="pt") as opened:
+        about = (opened.metadata() or {}).get(_ABOUT)
+        if about is None:
+            raise ValueError(f"{file}: was not written by tautline_tasks")
+        return {name: opened.get_tensor(name) for name in opened.keys()}, json.loads(about)  # noqa: SIM118
+
+
+def training_state(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Give all tensors that training goes on from."""
+    tensors = {_MODEL + name: tensor for name, tensor in net.state_dict().items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"{_OPTIMIZER}{index}.{name}": value for name, value in state.items()}
+    return tensors
+
+
+def restore(
+    net: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
+) -> None:
+    """Put back what `training_state` gave; rates are not among it."""
+    net.load_state_dict(
+        {
+            name.removeprefix(_MODEL): tensor
+            for name, tensor in tensors.items()
+            if name.startswith(_MODEL)
+        }
+    )
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        if name.startswith(_OPTIMIZER):
+            index, key = name.removeprefix(_OPTIMIZER).split(".", 1)
+            state.setdefault(int(index), {})[key] = tensor
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": state, "param_groups": groups})

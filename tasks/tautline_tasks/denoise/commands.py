@@ -1,0 +1,201 @@
+"""What `tautline_tasks denoise` can do; the functions' arguments are the command line's."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+from torch import Tensor
+
+from tautline_tasks import images, runs
+from tautline_tasks.denoise import data, model, reporting, weights
+from tautline_tasks.denoise.evaluation import evaluate as scores_of
+from tautline_tasks.denoise.evaluation import to_pixels
+from tautline_tasks.training import (
+    Device,
+    RunOptions,
+    Share,
+    TrainingOptions,
+    pick_device,
+    processes,
+)
+from tautline_tasks.training import train as train_net
+
+Data = Annotated[Path, tyro.conf.arg(name="data", metavar="FOLDER")]
+
+app = tyro.extras.SubcommandApp()
+
+
+@dataclasses.dataclass(frozen=True)
+class NoiseOptions:
+    """What a net is trained against."""
+
+    sigma: float = 25.0
+    """Standard deviation of the noise; pixels are in 0..255."""
+    patch: int = 40
+    """Width and height of the patches."""
+
+
+@app.command
+def train(
+    folder: Data,
+    out: Path,
+    noise: NoiseOptions = NoiseOptions(),  # noqa: B008 - frozen
+    net: model.ModelOptions = model.ModelOptions(),  # noqa: B008
+    training: TrainingOptions = TrainingOptions(),  # noqa: B008
+    run: RunOptions = RunOptions(),  # noqa: B008
+) -> None:
+    """Train a net; a run that was stopped goes on from its last checkpoint.
+
+    With several GPUs: torchrun --nproc-per-node=N -m tautline_tasks denoise train ...
+
+    Parameters
+    ----------
+    folder
+        With the folder train_cbsd432 of images.
+    out
+        The run's folder: checkpoint, weights.safetensors and run.json.
+    """
+    files = images.files_of(folder / data.TRAIN, data.WHAT)
+    device = pick_device(run.device)
+    module = model.make(net, training.seed).to(device)
+    if device.type == "cuda":
+        module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    patches = data.Patches([images.read(file) for file in files], noise.patch, device)
+
+    def loss(called: Callable[[Tensor], Tensor], step: int, share: Share) -> Tensor:
+        batch = patches.batch(training.batch, noise.sigma, training.seed, step)
+        return (called(share.of(batch.noisy)) - share.of(batch.clean)).abs().mean()
+
+    about = {
+        "task": weights.TASK,
+        "model": runs.as_options(net),
+        "noise": runs.as_options(noise),
+        "data": {data.TRAIN: {"images": len(files), "sha256": runs.hash_of_files(files)}},
+    }
+    with processes(device) as share:
+        finished = train_net(module, loss, training, run, out, about, share)
+    if share.rank == 0:
+        state = "done" if finished.is_done else "stopped; the same command goes on"
+        print(f"{out}: {finished.steps} steps, {state}")
+
+
+@app.command
+def evaluate(
+    folder: Data,
+    weights_file: Annotated[Path, tyro.conf.arg(name="weights")],
+    out: Path,
+    sets: tuple[str, ...] = data.TESTS,
+    sigma: float | None = None,
+    device: Device = "auto",
+) -> None:
+    """Score a net on the test sets by KAIR's protocol: PSNR and SSIM of each image.
+
+    Parameters
+    ----------
+    folder
+        With a folder of images for each test set.
+    weights_file
+        A run's weights.safetensors.
+    out
+        The JSON file that scores go to.
+    sets
+        Which of the test sets.
+    sigma
+        The noise, if not what the net was trained against.
+    """
+    where = pick_device(device)
+    net, about = weights.load(weights_file)
+    net = net.to(where)
+    noise = about["noise"]["sigma"] if sigma is None else sigma
+    found = {name: images.files_of(folder / name, data.WHAT) for name in sets}
+    result = {
+        **about,
+        "weights_sha256": runs.hash_of_files([weights_file]),
+        "sigma": noise,
+        "machine": runs.about_machine(where),
+        "sets": {},
+    }
+    for name, files in found.items():
+        scores = list(scores_of(net, files, noise, where))
+        means = {
+            key: sum(getattr(score, key) for score in scores) / len(scores)
+            for key in ("psnr", "ssim")
+        }
+        result["sets"][name] = {
+            "sha256": runs.hash_of_files(files),
+            "mean": means,
+            "images": {score.image: {"psnr": score.psnr, "ssim": score.ssim} for score in scores},
+        }
+        print(f"{name}: {means['psnr']:.3f} dB, SSIM {means['ssim']:.4f} ({len(files)} images)")
+    runs.save_json(out, result)
+
+
+@app.command
+def report(
+    files: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE...")],
+    out: Path,
+    logs: tuple[Path, ...] = (),
+    figure_weights: Path | None = None,
+) -> None:
+    """Write the page of all runs: tables beside the paper's, differences, lambdas, a figure.
+
+    Parameters
+    ----------
+    files
+        JSON files of `evaluate`.
+    out
+        The Markdown file; pictures go to the folder `images` beside it.
+    logs
+        run.json of runs whose lambdas are shown.
+    figure_weights
+        A net whose stages are shown on a photo.
+    """
+    page = reporting.page([runs.load_json(file) for file in files])
+    pictures = out.parent / "images"
+    if logs:
+        page += reporting.lambda_section([runs.load_json(file) for file in logs], pictures)
+    if figure_weights:
+        net, about = weights.load(figure_weights)
+        page += reporting.stages_section(net, about, pictures)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page, encoding="utf-8")
+    print(f"wrote {out}")
+
+
+@app.command
+def apply(
+    photo: Annotated[Path, tyro.conf.Positional],
+    out: Annotated[Path, tyro.conf.Positional],
+    weights_file: Annotated[Path | None, tyro.conf.arg(name="weights")] = None,
+    sigma: int = 25,
+    device: Device = "auto",
+) -> None:
+    """Take the noise off a photo.
+
+    Parameters
+    ----------
+    photo
+        The noisy one, in any common format.
+    out
+        Where the denoised one goes; its name says the format.
+    weights_file
+        A net of yours, in place of the package's own.
+    sigma
+        How strong the noise is: the package's nets are for 25 and 50 of 255.
+    """
+    where = pick_device(device)
+    net, _ = weights.load(weights_file or weights.shipped(sigma))
+    pixels = torch.from_numpy(images.read(photo).copy()).to(where)
+    noisy = pixels.permute(2, 0, 1)[None].float() / 255
+    images.write(out, to_pixels(net.to(where)(noisy)))
+
+
+@app.command
+def generate(folder: Annotated[Path, tyro.conf.Positional]) -> None:
+    """Render a small data set, to try the other commands."""
+    data.generate(folder)

@@ -1,0 +1,113 @@
+"""DnCNN for colour images, with total variation at its input, its output, or both.
+
+As in the KAIR toolbox: 17 convolutions estimate the noise, which is taken off the image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+import tautline
+
+Arm = Literal["none", "input", "output", "both", "zero", "blur"]
+
+COLOURS = 3
+_BLUR_SIZE = 3
+_BATCH_NORM_EPS = 1e-4
+_ORTHOGONAL_GAIN = 0.2
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What the net is."""
+
+    arm: Arm = "both"
+    """Where TV layers are. Controls: `zero` has both with lambda frozen at 0, which is `none`;
+    `blur` has trained 3x3 filters of each colour in place of both."""
+    depth: int = 17
+    """Convolutions."""
+    width: int = 64
+    """Channels between them."""
+    lam: float = 1e-2
+    """Where lambda starts; images are in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """An image on its way through the net."""
+
+    after_input: Tensor
+    before_output: Tensor
+    result: Tensor
+
+
+class DnCNN(nn.Module):
+    """Estimates the noise of images in [0, 1] and takes it off."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        """Make the net; weights are those of `reset_parameters`."""
+        super().__init__()
+        if options.depth < 2:
+            raise ValueError(f"depth: must be at least 2, got {options.depth}")
+        width = options.width
+        layers: list[nn.Module] = [nn.Conv2d(COLOURS, width, 3, padding=1), nn.ReLU()]
+        for _ in range(options.depth - 2):
+            layers += [
+                nn.Conv2d(width, width, 3, padding=1),
+                nn.BatchNorm2d(width, eps=_BATCH_NORM_EPS),
+                nn.ReLU(),
+            ]
+        self.noise = nn.Sequential(*layers, nn.Conv2d(width, COLOURS, 3, padding=1))
+        self.at_input = _site(options, "input")
+        self.at_output = _site(options, "output")
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start as KAIR does: small orthogonal convolutions, batch norms scaled by U(0.1, 1)."""
+        for layer in self.noise:
+            if isinstance(layer, nn.Conv2d) and layer.bias is not None:
+                nn.init.orthogonal_(layer.weight, _ORTHOGONAL_GAIN)
+                nn.init.zeros_(layer.bias)
+            elif isinstance(layer, nn.BatchNorm2d):
+                nn.init.uniform_(layer.weight, 0.1, 1.0)
+                nn.init.zeros_(layer.bias)
+
+    def stages(self, noisy: Tensor) -> Stages:
+        """Denoise, and keep what is on the way."""
+        after_input = self.at_input(noisy)
+        before_output = after_input - self.noise(after_input)
+        return Stages(after_input, before_output, self.at_output(before_output))
+
+    def forward(self, noisy: Tensor) -> Tensor:
+        """Denoise images of shape (N, 3, H, W)."""
+        return self.stages(noisy).result
+
+
+def make(options: ModelOptions, seed: int) -> DnCNN:
+    """Make the net that a seed stands for, whatever was drawn before it."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return DnCNN(options)
+
+
+def _site(options: ModelOptions, where: Literal["input", "output"]) -> nn.Module:
+    if options.arm in (where, "both"):
+        return tautline.TVLayer(COLOURS, lam=options.lam)
+    if options.arm == "zero":
+        return tautline.TVLayer(COLOURS, lam=0.0, learnable=False)
+    if options.arm == "blur":
+        return _identity_filter()
+    return nn.Identity()
+
+
+def _identity_filter() -> nn.Conv2d:
+    """Make a filter for each colour that begins as the identity, without a random number."""
+    filters: nn.Conv2d = nn.utils.skip_init(
+        nn.Conv2d, COLOURS, COLOURS, _BLUR_SIZE, padding=_BLUR_SIZE // 2, groups=COLOURS, bias=False
+    )
+    nn.init.dirac_(filters.weight, groups=COLOURS)
+    return filters

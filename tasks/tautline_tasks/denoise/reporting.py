@@ -1,0 +1,184 @@
+"""The page of the denoising runs: tables, differences, lambdas over training, a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import torch
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from tautline_tasks.denoise import data
+from tautline_tasks.denoise.evaluation import to_pixels
+from tautline_tasks.denoise.model import DnCNN
+from tautline_tasks.images import Pixels
+from tautline_tasks.paired import difference
+
+Result = dict[str, Any]  # what `evaluate` wrote
+Scores = npt.NDArray[np.float64]  # (seeds, images)
+
+ARMS = {
+    "none": "DnCNN",
+    "zero": "DnCNNTV, lambda 0 (control)",
+    "blur": "DnCNN, trained filters instead (control)",
+    "input": "DnCNNTV, input",
+    "output": "DnCNNTV, output",
+    "both": "DnCNNTV, both",
+}
+BASELINE = "none"
+# By arm and sigma: PSNR on the test sets, in their order.
+PAPER = {
+    ("none", 25): (31.24, 32.14, 31.52),
+    ("none", 50): (27.95, 28.95, 28.62),
+    ("both", 25): (31.26, 32.15, 32.32),
+    ("both", 50): (28.07, 29.09, 29.35),
+}
+_PHOTO = (slice(0, 200), slice(100, 340))  # of scikit-image's astronaut: her face
+
+
+def page(results: Sequence[Result]) -> str:
+    """Give the tables of all results."""
+    lines = ["# Colour image denoising", "", *_setting(results), ""]
+    for sigma in sorted({result["sigma"] for result in results}):
+        chosen = [result for result in results if result["sigma"] == sigma]
+        lines += [f"## Sigma {sigma:g}", "", *_means(chosen, sigma), ""]
+        lines += ["Against DnCNN, pair by pair, dB (95 % confidence over seeds and images):", ""]
+        lines += [*_differences(chosen), ""]
+    return "\n".join(lines)
+
+
+def _setting(results: Sequence[Result]) -> Iterator[str]:
+    steps = sorted({result["training"]["steps"] for result in results})
+    machines = {result["machine"].get("gpu", result["machine"]["cpu"]) for result in results}
+    yield (
+        f"Trained on {data.TRAIN} for {', '.join(map(str, steps))} steps, all arms alike; tested "
+        f"on {', '.join(sorted(machines))}. PSNR in dB (SSIM), means over images and seeds, "
+        "± deviation over seeds. In italics: the paper's."
+    )
+
+
+def _by_arm(results: Sequence[Result]) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for result in sorted(results, key=lambda result: result["training"]["seed"]):
+        found.setdefault(result["model"]["arm"], []).append(result)
+    return {arm: found[arm] for arm in ARMS if arm in found}
+
+
+def _scores(results: Sequence[Result], test: str, key: str) -> Scores:
+    return np.array(
+        [[scores[key] for scores in result["sets"][test]["images"].values()] for result in results]
+    )
+
+
+def _tests(results: Sequence[Result]) -> list[str]:
+    return [test for test in data.TESTS if all(test in result["sets"] for result in results)]
+
+
+def _means(results: Sequence[Result], sigma: float) -> Iterator[str]:
+    tests = _tests(results)
+    yield "| | seeds | " + " | ".join(tests) + " |"
+    yield "|---" * (2 + len(tests)) + "|"
+    for arm, runs in _by_arm(results).items():
+        cells = []
+        for test in tests:
+            of_seeds = _scores(runs, test, "psnr").mean(axis=1)
+            ssim = _scores(runs, test, "ssim").mean()
+            spread = f" ± {of_seeds.std(ddof=1):.3f}" if len(runs) > 1 else ""
+            cells.append(f"{of_seeds.mean():.3f}{spread} ({ssim:.4f})")
+        yield f"| {ARMS[arm]} | {len(runs)} | " + " | ".join(cells) + " |"
+    for (arm, of_sigma), psnr in PAPER.items():
+        if of_sigma == sigma:
+            ours = [value for value, test in zip(psnr, data.TESTS, strict=True) if test in tests]
+            shown = [f"*{value}*" for value in ours]
+            yield f"| *{ARMS[arm]}, the paper* | | " + " | ".join(shown) + " |"
+
+
+def _differences(results: Sequence[Result]) -> Iterator[str]:
+    tests = _tests(results)
+    arms = _by_arm(results)
+    yield "| | " + " | ".join(tests) + " |"
+    yield "|---" * (1 + len(tests)) + "|"
+    baseline = {result["training"]["seed"]: result for result in arms.get(BASELINE, [])}
+    for arm, runs in arms.items():
+        pairs = [run for run in runs if run["training"]["seed"] in baseline]
+        if arm == BASELINE or not pairs:
+            continue
+        against = [baseline[run["training"]["seed"]] for run in pairs]
+        cells = []
+        for test in tests:
+            found = difference(_scores(pairs, test, "psnr"), _scores(against, test, "psnr"))
+            cells.append(f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})")
+        yield f"| {ARMS[arm]} | " + " | ".join(cells) + " |"
+
+
+def lambda_section(logs: Sequence[dict[str, Any]], folder: Path) -> str:
+    """Draw the lambdas of runs over training, and give the section that shows them."""
+    file = folder / "denoise_lambdas.svg"
+    folder.mkdir(parents=True, exist_ok=True)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 3.5), sharey=True)
+    for axis, layer in zip(axes, ("at_input", "at_output"), strict=True):
+        for log in logs:
+            points = [
+                (line["step"], np.mean(line["lam"][layer]))
+                for line in log["history"]
+                if layer in line["lam"]
+            ]
+            if points:
+                arm, sigma = log["model"]["arm"], log["noise"]["sigma"]
+                label = f"{arm}, sigma {sigma:g}, seed {log['training']['seed']}"
+                axis.plot(*zip(*points, strict=True), label=label, linewidth=1)
+        axis.set(title=layer.replace("_", " "), xlabel="step", yscale="log")
+        axis.grid(alpha=0.3)
+        if axis.lines:
+            axis.legend(fontsize=6)
+    axes[0].set_ylabel("lambda, mean of colours")
+    figure.tight_layout()
+    _save(figure, file)
+    return (
+        "## Lambda over training\n\n"
+        f"Images are in [0, 1].\n\n![Lambdas over training](images/{file.name})\n\n"
+    )
+
+
+def stages_section(net: DnCNN, about: dict[str, Any], folder: Path) -> str:
+    """Draw a photo on its way through a net, and give the section that shows it."""
+    from skimage.data import astronaut
+
+    clean: Pixels = np.ascontiguousarray(astronaut()[_PHOTO])
+    sigma = about["noise"]["sigma"]
+    noisy = data.with_test_noise(clean, sigma)
+    with torch.no_grad():
+        stages = net.stages(noisy)
+    shown = {
+        f"noisy, sigma {sigma:g}": noisy,
+        "after the input's TV": stages.after_input,
+        "before the output's TV": stages.before_output,
+        "result": stages.result,
+    }
+    file = folder / "denoise_stages.png"
+    folder.mkdir(parents=True, exist_ok=True)
+    figure, axes = plt.subplots(1, len(shown), figsize=(3 * len(shown), 3))
+    for axis, (title, image) in zip(axes, shown.items(), strict=True):
+        axis.imshow(to_pixels(image))
+        axis.set_title(title, fontsize=9)
+        axis.set_axis_off()
+    figure.tight_layout()
+    _save(figure, file)
+    return (
+        "## On the way through the net\n\n"
+        f"![A photo on its way through the net](images/{file.name})\n\n"
+        "The photo is NASA's portrait of Eileen Collins (public domain), as scikit-image has it.\n"
+    )
+
+
+def _save(figure: Figure, file: Path) -> None:
+    """Save a figure so that the same results give the same file."""
+    with mpl.rc_context({"svg.hashsalt": "tautline", "svg.fonttype": "none"}):
+        metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
+        figure.savefig(file, metadata=metadata, dpi=100)
+    plt.close(figure)

@@ -1,0 +1,32 @@
+"""Nets in files: those of a run, and those that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tautline_tasks import checkpoints
+from tautline_tasks.denoise.model import DnCNN, ModelOptions
+
+TASK = "denoise"
+FOLDER = Path(__file__).parent / "weights"
+
+
+def load(file: Path) -> tuple[DnCNN, dict[str, Any]]:
+    """Give the net of a file, ready to be used, and what is known about it."""
+    tensors, about = checkpoints.load(file)
+    if about.get("task") != TASK:
+        raise ValueError(f"{file}: is of the task {about.get('task')!r}, not {TASK!r}")
+    net = DnCNN(ModelOptions(**about["model"]))
+    net.load_state_dict(tensors)
+    return net.eval().requires_grad_(False), about
+
+
+def shipped(sigma: int) -> Path:
+    """Give the file of the package's own net for noise of a deviation."""
+    found = {file.stem: file for file in FOLDER.glob("*.safetensors")}
+    name = f"both_sigma{sigma}"
+    if name not in found:
+        have = ", ".join(sorted(found)) or "none"
+        raise SystemExit(f"--sigma {sigma}: there are no weights for it here, but for: {have}")
+    return found[name]

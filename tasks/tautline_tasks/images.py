@@ -1,0 +1,41 @@
+"""Folders of colour images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+
+Pixels = npt.NDArray[np.uint8]  # (height, width, 3)
+
+
+class DataError(Exception):
+    """Data are missing or cannot be read; the message says what to do about it."""
+
+
+def files_of(folder: Path, what: str) -> list[Path]:
+    """List a folder's images by name, or say what should be there."""
+    if not folder.is_dir():
+        raise DataError(f"{folder}: not there. {what}")
+    found = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+    if not found:
+        raise DataError(f"{folder}: has no images. {what}")
+    return found
+
+
+def read(file: Path) -> Pixels:
+    """Read an image as RGB."""
+    try:
+        with Image.open(file) as image:
+            return np.asarray(image.convert("RGB"))
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read as an image ({error})") from None
+
+
+def write(file: Path, pixels: Pixels) -> None:
+    """Write an image in the format of the file's name."""
+    Image.fromarray(pixels).save(file)

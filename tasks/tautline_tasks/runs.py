@@ -1,0 +1,90 @@
+"""What is written down about a run: its options, its data, the machine, and what came of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tautline_tasks.checkpoints import write_whole
+
+_PACKAGES = ("tautline", "torch", "numpy", "pillow", "scikit-image", "safetensors")
+
+
+def about_machine(device: torch.device) -> dict[str, str]:
+    """Say where and with what a run was made."""
+    found = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "packages": ", ".join(_versions()),
+        "cpu": _cpu_name(),
+        "threads": str(torch.get_num_threads()),
+    }
+    if device.type == "cuda":
+        found["gpu"] = torch.cuda.get_device_name(device)
+    return found
+
+
+def hash_of_files(files: Iterable[Path]) -> str:
+    """Give one SHA-256 of names and contents, in the order of names."""
+    total = hashlib.sha256()
+    for file in sorted(files, key=lambda path: path.name):
+        total.update(file.name.encode() + b"\0")
+        total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def save_json(file: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON, whole or not at all."""
+    write_whole(file, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def load_json(file: Path) -> dict[str, Any]:
+    """Read what `save_json` wrote."""
+    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return content
+
+
+def as_options(options: Any) -> dict[str, Any]:
+    """Give a dataclass of options as JSON has it."""
+    content: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(options), default=str))
+    return content
+
+
+def _commit() -> str:
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changes = " with changes" if git("status", "--porcelain", "--untracked-files=no") else ""
+        return git("rev-parse", "--short", "HEAD") + changes
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _versions() -> Iterable[str]:
+    for package in _PACKAGES:
+        try:
+            yield f"{package} {metadata.version(package)}"
+        except metadata.PackageNotFoundError:
+            yield f"{package} not installed"
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

@@ -1,0 +1,292 @@
+"""The training loop of all tasks: data parallel, in mixed precision, resumable.
+
+A task gives a net and a function from the number of a step to its loss. All randomness of a step
+comes from its number and the seed, so that a run which was killed goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from tqdm import tqdm
+
+import tautline
+from tautline_tasks import checkpoints, runs
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+Device = Literal["auto", "cpu", "cuda"]
+
+CHECKPOINT = "checkpoint.safetensors"
+WEIGHTS = "weights.safetensors"
+LOG = "run.json"
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How a net is trained, whatever the task."""
+
+    seed: int = 0
+    """Of the first weights and of every step's data."""
+    steps: int = 60_000
+    batch: int = 64
+    """Samples a step, over all processes."""
+    lr: float = 1e-3
+    """The learning rate at the start; it falls along a cosine."""
+    last_lr: float = 1e-5
+    lam_lr_factor: float = 50.0
+    """The learning rate of lambda's parameters, as a multiple of `lr`."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where and how a run is made: none of it is meant to change its result."""
+
+    device: Device = "auto"
+    bf16: bool = True
+    """Convolutions in bfloat16 on a GPU (autocast); TV layers work in float32."""
+    compile: bool = False
+    """torch.compile with CUDA graphs: minutes at the start, then shorter steps."""
+    checkpoint_every: int = 5000
+    log_every: int = 100
+    minutes: float | None = None
+    """Stop after that long, with a checkpoint to resume from."""
+    tensorboard: bool = True
+    """Write losses and lambdas for TensorBoard, too."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A process among all that train."""
+
+    rank: int = 0
+    count: int = 1
+
+    def of(self, samples: Tensor) -> Tensor:
+        """Give this process's part of a batch."""
+        return samples[self.rank :: self.count]
+
+
+# Given the net and a step, draws its samples and gives the loss of this process's share of them.
+StepLoss = Callable[[Callable[[Tensor], Tensor], int, Share], Tensor]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What became of a call of `train`."""
+
+    is_done: bool  # else there is a checkpoint to resume from
+    steps: int
+    seconds: float  # of this call
+
+
+def pick_device(wanted: Device) -> torch.device:
+    """Give the GPU of this process, or the CPU."""
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise SystemExit("--device cuda: torch finds no GPU here")
+    if wanted == "cpu" or not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+
+
+@contextmanager
+def processes(device: torch.device) -> Iterator[Share]:
+    """Join the processes that torchrun started, if it did."""
+    if "WORLD_SIZE" not in os.environ:
+        yield Share()
+        return
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    torch.distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield Share(torch.distributed.get_rank(), torch.distributed.get_world_size())
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def step_generator(seed: int, step: int, device: torch.device) -> torch.Generator:
+    """Give the source of all random numbers of a step."""
+    return torch.Generator(device).manual_seed(seed * 1_000_000_007 + step)
+
+
+def lambdas_of(net: nn.Module) -> dict[str, list[float]]:
+    """Give the lambdas of all TV layers, by the names of the layers."""
+    return {
+        name: [float(f"{value:.6g}") for value in layer.lam.tolist()]
+        for name, layer in net.named_modules()
+        if isinstance(layer, tautline.TVLayer)
+    }
+
+
+def parameter_groups(net: nn.Module, lam_lr_factor: float) -> list[dict[str, Any]]:
+    """Split parameters: those of lambda have a rate of their own, and never weight decay.
+
+    Decay would pull softplus(raw_lam) to 0.69 whatever the data say.
+    """
+    lams = [
+        layer.raw_lam
+        for layer in net.modules()
+        if isinstance(layer, tautline.TVLayer) and layer.learnable
+    ]
+    others = [p for p in net.parameters() if not any(p is lam for lam in lams)]
+    groups: list[dict[str, Any]] = [{"params": others, "factor": 1.0}]
+    if lams:
+        groups.append({"params": lams, "factor": lam_lr_factor, "weight_decay": 0.0})
+    return groups
+
+
+def cosine(options: TrainingOptions, step: int) -> float:
+    """Give the learning rate of a step."""
+    falling = (1 + math.cos(math.pi * step / options.steps)) / 2
+    return options.last_lr + (options.lr - options.last_lr) * falling
+
+
+def train(
+    net: nn.Module,
+    loss: StepLoss,
+    options: TrainingOptions,
+    run: RunOptions,
+    folder: Path,
+    about: dict[str, Any],
+    share: Share,
+) -> Finished:
+    """Train a net to the last step, from a checkpoint in `folder` if there is one.
+
+    Leaves `weights.safetensors` and `run.json` there when it is done. `about` are the task's own
+    options and data: a checkpoint of others is refused.
+    """
+    device = next(net.parameters()).device
+    on_gpu = device.type == "cuda"
+    about = {**about, "training": runs.as_options(options)}
+    optimizer = torch.optim.Adam(parameter_groups(net, options.lam_lr_factor), fused=on_gpu)
+    history = _resume(folder, net, optimizer, about)
+    called = _called(net, run.compile, share)
+    writer = _writer(folder) if run.tensorboard and share.rank == 0 else None
+    began = time.monotonic()
+    loss_sum = torch.tensor(history.loss_sum, device=device)
+    progress = tqdm(
+        range(history.step, options.steps),
+        initial=history.step,
+        total=options.steps,
+        disable=share.rank != 0,
+        mininterval=1.0,
+    )
+
+    def save() -> None:
+        history.loss_sum = loss_sum.item()
+        seconds = history.seconds + time.monotonic() - began
+        if share.rank == 0:
+            state = {"steps": history.step, "loss_sum": history.loss_sum, "seconds": seconds}
+            everything = {**about, **state, "history": history.lines}
+            tensors = checkpoints.training_state(net, optimizer)
+            checkpoints.save(folder / CHECKPOINT, tensors, everything)
+
+    for step in progress:
+        for group in optimizer.param_groups:
+            group["lr"] = cosine(options, step) * group["factor"]
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device.type, torch.bfloat16, enabled=run.bf16 and on_gpu):
+            value = loss(called, step, share)
+        value.backward()
+        optimizer.step()
+        loss_sum += value.detach()
+        history.step = step + 1
+        if history.step % run.log_every == 0 or history.step == options.steps:
+            mean = loss_sum.item() / (history.step - history.logged)
+            loss_sum.zero_()
+            history.add(mean, lambdas_of(net))
+            progress.set_postfix(loss=f"{mean:.5f}", refresh=False)
+            if writer:
+                _write_scalars(writer, history.lines[-1])
+            if not math.isfinite(mean):
+                raise RuntimeError(f"the loss is {mean} after {history.step} steps")
+            if run.minutes is not None and _first_says(time.monotonic() - began > 60 * run.minutes):
+                break
+        if history.step % run.checkpoint_every == 0 and history.step < options.steps:
+            save()
+    save()
+    if writer:
+        writer.close()
+    seconds = time.monotonic() - began
+    is_done = history.step == options.steps
+    if is_done and share.rank == 0:
+        machine = {**runs.about_machine(device), "processes": str(share.count)}
+        log = {**about, "run": runs.as_options(run), "machine": machine}
+        log |= {"seconds": round(history.seconds + seconds, 1), "history": history.lines}
+        checkpoints.save(folder / WEIGHTS, net.state_dict(), about)
+        runs.save_json(folder / LOG, log)
+    return Finished(is_done, history.step, seconds)
+
+
+@dataclass
+class _History:
+    """What is known of the steps so far."""
+
+    step: int = 0  # how many have been made
+    loss_sum: float = 0.0  # of those since the last line
+    seconds: float = 0.0
+    lines: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def logged(self) -> int:
+        """The step of the last line."""
+        return self.lines[-1]["step"] if self.lines else 0
+
+    def add(self, loss: float, lambdas: dict[str, list[float]]) -> None:
+        """Add a line: the mean loss since the last one, and lambdas."""
+        self.lines.append({"step": self.step, "loss": loss, "lam": lambdas})
+
+
+def _resume(
+    folder: Path, net: nn.Module, optimizer: torch.optim.Optimizer, about: dict[str, Any]
+) -> _History:
+    file = folder / CHECKPOINT
+    if not file.exists():
+        return _History()
+    tensors, found = checkpoints.load(file)
+    for key, value in about.items():
+        if found.get(key) != value:
+            raise SystemExit(
+                f"{file}: is of another run: {key} is {found.get(key)} there, {value} here. "
+                "Give another folder, or delete it."
+            )
+    checkpoints.restore(net, optimizer, tensors)
+    return _History(found["steps"], found["loss_sum"], found["seconds"], found["history"])
+
+
+def _called(net: nn.Module, is_compiled: bool, share: Share) -> Callable[[Tensor], Tensor]:
+    called = DistributedDataParallel(net) if share.count > 1 else net
+    return torch.compile(called, mode="reduce-overhead") if is_compiled else called
+
+
+def _first_says(answer: bool) -> bool:
+    """Give the answer of the first process to all."""
+    if not torch.distributed.is_initialized():
+        return answer
+    answers = [answer]
+    torch.distributed.broadcast_object_list(answers)
+    return answers[0]
+
+
+def _writer(folder: Path) -> SummaryWriter:
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(folder / "tensorboard")
+
+
+def _write_scalars(writer: SummaryWriter, line: dict[str, Any]) -> None:
+    writer.add_scalar("loss", line["loss"], line["step"])
+    for layer, lambdas in line["lam"].items():
+        for channel, lam in enumerate(lambdas):
+            writer.add_scalar(f"lam/{layer}/{channel}", lam, line["step"])

@@ -1,0 +1,206 @@
+# What the vision tasks share: training that resumes, files that are whole, paired differences.
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import tautline
+from tautline_tasks import checkpoints, images, runs, training
+from tautline_tasks.paired import difference
+from tautline_tasks.training import RunOptions, Share, TrainingOptions
+
+OPTIONS = TrainingOptions(seed=1, steps=30, batch=4, lr=1e-2)
+ABOUT = {"task": "test"}
+
+
+class KilledError(Exception):
+    pass
+
+
+def small_net():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), tautline.TVLayer(2), nn.BatchNorm2d(2))
+
+
+def small_loss(killed_at=None):
+    def loss(net, step, share):
+        if step == killed_at:
+            raise KilledError
+        generator = training.step_generator(OPTIONS.seed, step, torch.device("cpu"))
+        return net(share.of(torch.rand(4, 1, 6, 6, generator=generator))).square().mean()
+
+    return loss
+
+
+def train(folder, loss, options=OPTIONS, about=ABOUT, **run):
+    net = small_net()
+    how = RunOptions(**{"device": "cpu", "checkpoint_every": 10, "log_every": 4, **run})
+    return training.train(net, loss, options, how, folder, about, Share())
+
+
+def content(folder):
+    weights, about = checkpoints.load(folder / training.WEIGHTS)
+    log = runs.load_json(folder / training.LOG)
+    return weights, about, log["history"]
+
+
+def assert_same_run(one, other):
+    weights, about, history = content(one)
+    other_weights, other_about, other_history = content(other)
+    assert weights.keys() == other_weights.keys()
+    for name, tensor in weights.items():
+        assert torch.equal(tensor, other_weights[name]), name
+    assert about == other_about
+    assert history == other_history
+
+
+@pytest.mark.parametrize("killed_at", [3, 10, 17, 29])
+def test_a_killed_run_resumes_to_the_same_result(tmp_path, killed_at):
+    assert train(tmp_path / "whole", small_loss()).is_done
+    with pytest.raises(KilledError):
+        train(tmp_path / "killed", small_loss(killed_at))
+    assert train(tmp_path / "killed", small_loss()).is_done
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_a_run_that_is_stopped_by_time_resumes_to_the_same_result(tmp_path):
+    train(tmp_path / "whole", small_loss())
+    stopped = train(tmp_path / "stopped", small_loss(), minutes=0.0)
+    assert not stopped.is_done
+    assert stopped.steps == 4  # where the clock is first looked at
+    assert not (tmp_path / "stopped" / training.WEIGHTS).exists()
+    train(tmp_path / "stopped", small_loss())
+    assert_same_run(tmp_path / "whole", tmp_path / "stopped")
+
+
+def test_a_checkpoint_of_other_options_is_refused(tmp_path):
+    train(tmp_path, small_loss(), minutes=0.0)
+    with pytest.raises(SystemExit, match=r"training is .*'lr': 0.01.* there, .*'lr': 0.5.* here"):
+        train(tmp_path, small_loss(), options=TrainingOptions(seed=1, steps=30, batch=4, lr=0.5))
+    with pytest.raises(SystemExit, match="task is test there, other here"):
+        train(tmp_path, small_loss(), about={"task": "other"})
+
+
+def test_a_run_says_what_it_was(tmp_path):
+    train(tmp_path, small_loss())
+    log = runs.load_json(tmp_path / training.LOG)
+    assert log["training"]["seed"] == 1
+    assert log["machine"]["commit"]
+    assert "torch 2." in log["machine"]["packages"]
+    assert [line["step"] for line in log["history"]] == [4, 8, 12, 16, 20, 24, 28, 30]
+    assert log["history"][0]["lam"]["1"] != log["history"][-1]["lam"]["1"]
+    assert any((tmp_path / "tensorboard").iterdir())
+
+
+def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
+    with pytest.raises(RuntimeError, match="the loss is nan after 4 steps"):
+        train(tmp_path, lambda net, step, share: small_loss()(net, step, share) + torch.nan)
+
+
+def test_lambda_has_its_own_rate_and_no_weight_decay():
+    net = small_net()
+    others, lams = training.parameter_groups(net, lam_lr_factor=50.0)
+    assert len(lams["params"]) == 1
+    assert lams["params"][0] is net[1].raw_lam
+    assert lams["weight_decay"] == 0
+    assert (others["factor"], lams["factor"]) == (1.0, 50.0)
+    assert len(others["params"]) == 4
+    optimizer = torch.optim.SGD(training.parameter_groups(net, 1.0), lr=0.1, weight_decay=0.5)
+    before = net[1].raw_lam.detach().clone()
+    for parameter in net.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    assert torch.equal(net[1].raw_lam, before)
+    assert not torch.equal(net[0].weight, small_net()[0].weight)
+
+
+def test_the_rate_falls_along_a_cosine():
+    options = TrainingOptions(steps=100, lr=1.0, last_lr=0.1)
+    assert training.cosine(options, 0) == 1.0
+    assert training.cosine(options, 50) == pytest.approx(0.55)
+    assert training.cosine(options, 100) == pytest.approx(0.1)
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
+    file = tmp_path / "weights.safetensors"
+    checkpoints.save(file, {"a": torch.ones(2)}, {"number": 1})
+
+    def fail(_):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints.os, "fsync", fail)
+        with pytest.raises(OSError, match="disk full"):
+            checkpoints.save(file, {"a": torch.zeros(2)}, {"number": 2})
+    tensors, about = checkpoints.load(file)
+    assert torch.equal(tensors["a"], torch.ones(2))
+    assert about == {"number": 1}
+
+
+def test_a_foreign_file_is_refused(tmp_path):
+    import safetensors.torch
+
+    file = tmp_path / "foreign.safetensors"
+    safetensors.torch.save_file({"a": torch.ones(2)}, file)
+    with pytest.raises(ValueError, match=r"foreign.safetensors: was not written by tautline_tasks"):
+        checkpoints.load(file)
+
+
+def test_the_hash_of_files_knows_names_and_contents(tmp_path):
+    (tmp_path / "a").write_bytes(b"1")
+    (tmp_path / "b").write_bytes(b"2")
+    files = [tmp_path / "a", tmp_path / "b"]
+    first = runs.hash_of_files(files)
+    assert runs.hash_of_files(reversed(files)) == first
+    (tmp_path / "b").write_bytes(b"3")
+    assert runs.hash_of_files(files) != first
+
+
+def test_images_that_are_missing_or_broken_are_named(tmp_path):
+    with pytest.raises(images.DataError, match=r"nowhere: not there. Get it there"):
+        images.files_of(tmp_path / "nowhere", "Get it there")
+    with pytest.raises(images.DataError, match="has no images"):
+        images.files_of(tmp_path, "")
+    (tmp_path / "broken.png").write_bytes(b"no image")
+    with pytest.raises(images.DataError, match=r"broken.png: cannot be read as an image"):
+        images.read(tmp_path / "broken.png")
+
+
+def test_a_constant_difference_is_certain():
+    scores = np.random.default_rng(0).normal(30, 2, (3, 20))
+    found = difference(scores + 0.25, scores)
+    assert (found.mean, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
+    assert found.is_clear
+
+
+def test_the_interval_has_the_mean_as_often_as_it_says():
+    # 40 seeds of 60 images, so that the bootstrap is near what it estimates.
+    generator = np.random.default_rng(3)
+    hits = 0
+    for _ in range(60):
+        of_seeds, of_images = generator.normal(0, 1, (40, 1)), generator.normal(0, 1, (1, 60))
+        pairs = 0.1 + of_seeds + of_images + generator.normal(0, 1, (40, 60))
+        found = difference(pairs, np.zeros_like(pairs))
+        hits += found.low < 0.1 < found.high
+    assert 53 <= hits < 60  # 57 are expected, with a deviation of 1.7
+
+
+def test_scores_that_are_no_pairs_are_refused():
+    with pytest.raises(ValueError, match=r"pairs of \(seeds, images\), got \(3, 20\)"):
+        difference(np.zeros((3, 20)), np.zeros((3, 21)))
+
+
+def test_the_command_line_lists_its_commands():
+    command = [sys.executable, "-m", "tautline_tasks", "denoise", "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for name in ("train", "evaluate", "report", "apply", "generate"):
+        assert name in shown
+
+
+def test_options_are_what_json_has():
+    assert runs.as_options(OPTIONS) == json.loads(json.dumps(runs.as_options(OPTIONS)))
+    assert runs.as_options(OPTIONS)["lr"] == 1e-2

@@ -1,0 +1,248 @@
+# Denoising, from data to report, on a few rendered scenes.
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import tautline_tasks.__main__ as command_line
+from tautline_tasks import images, runs
+from tautline_tasks.denoise import data, evaluation, model, scores, weights
+from tautline_tasks.denoise.model import DnCNN, ModelOptions
+
+TINY = ["--width", "4", "--depth", "4", "--patch", "16", "--batch", "4", "--device", "cpu"]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scenes")
+    data.generate(folder)
+    return folder
+
+
+@pytest.fixture
+def run(monkeypatch):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tautline_tasks", "denoise", *map(str, arguments)])
+        command_line.main()
+
+    return call
+
+
+@pytest.fixture
+def train(run, scenes, tmp_path):
+    def call(name, *arguments):
+        folder = tmp_path / name
+        run("train", "--data", scenes, "--out", folder, *TINY, *arguments)
+        return folder / "weights.safetensors"
+
+    return call
+
+
+def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
+    results = []
+    for arm in ("none", "both"):
+        for seed in (0, 1):
+            trained = train(f"{arm}{seed}", "--arm", arm, "--seed", seed, "--steps", 6)
+            results.append(tmp_path / f"{arm}{seed}.json")
+            run("evaluate", "--data", scenes, "--weights", trained, "--out", results[-1])
+    result = runs.load_json(results[-1])
+    assert result["sigma"] == 25
+    assert list(result["sets"]) == list(data.TESTS)
+    of_images = result["sets"]["CBSD68"]["images"].values()
+    mean = result["sets"]["CBSD68"]["mean"]["psnr"]
+    assert mean == pytest.approx(np.mean([score["psnr"] for score in of_images]))
+
+    page = tmp_path / "page.md"
+    log, net = tmp_path / "both0" / "run.json", tmp_path / "both0" / "weights.safetensors"
+    run("report", *results, "--out", page, "--logs", log, "--figure-weights", net)
+    text = page.read_text()
+    assert f"{mean:.3f}"[:4] in text
+    assert "| *DnCNN, the paper* | | *31.24* | *32.14* | *31.52* |" in text
+    assert "DnCNNTV, both | +" in text or "DnCNNTV, both | -" in text
+    for picture in ("denoise_lambdas.svg", "denoise_stages.png"):
+        assert (tmp_path / "images" / picture).stat().st_size > 1000
+        assert f"](images/{picture})" in text
+
+    photo = scenes / "CBSD68" / "scene0.png"
+    run("apply", photo, tmp_path / "denoised.png", "--weights", net)
+    assert images.read(tmp_path / "denoised.png").shape == images.read(photo).shape
+
+
+def test_training_denoises(run, train, scenes, tmp_path):
+    trained = train("longer", "--arm", "both", "--steps", 150, "--batch", 8)
+    run("evaluate", "--data", scenes, "--weights", trained, "--out", tmp_path / "scores.json")
+    found = runs.load_json(tmp_path / "scores.json")["sets"]
+    for name in data.TESTS:
+        assert found[name]["mean"]["psnr"] > 26  # the noise alone is 20.2
+
+
+def test_a_stopped_command_goes_on(train, tmp_path, capsys):
+    train("stopped", "--steps", 6, "--minutes", 0, "--log-every", 2)
+    assert "2 steps, stopped; the same command goes on" in capsys.readouterr().out
+    resumed, _ = weights.load(train("stopped", "--steps", 6, "--log-every", 2))
+    whole, _ = weights.load(train("whole", "--steps", 6, "--log-every", 2))
+    for name, tensor in whole.state_dict().items():
+        assert torch.equal(tensor, resumed.state_dict()[name]), name
+
+
+def test_lambda_frozen_at_0_is_the_baseline(train):
+    baseline, _ = weights.load(train("none", "--arm", "none", "--steps", 5))
+    zero, _ = weights.load(train("zero", "--arm", "zero", "--steps", 5))
+    for name, tensor in baseline.state_dict().items():
+        assert torch.equal(tensor, zero.state_dict()[name]), name
+
+
+def test_all_arms_begin_with_the_same_convolutions():
+    nets = [model.make(ModelOptions(arm=arm), seed=3) for arm in ("none", "input", "both", "blur")]
+    for net in nets[1:]:
+        for name, tensor in nets[0].state_dict().items():
+            assert torch.equal(tensor, net.state_dict()[name]), name
+    other = model.make(ModelOptions(arm="none"), seed=4)
+    assert not torch.equal(nets[0].noise[0].weight, other.noise[0].weight)
+
+
+def test_the_net_has_the_parameters_of_kair():
+    assert sum(p.numel() for p in DnCNN(ModelOptions(arm="none")).parameters()) == 559_363
+
+
+@pytest.mark.parametrize("arm", ["zero", "blur"])
+def test_controls_begin_as_the_identity(arm):
+    net = DnCNN(ModelOptions(arm=arm))
+    x = torch.rand(1, 3, 8, 8)
+    assert torch.equal(net.at_input(x), x)
+    assert torch.equal(net.at_output(x), x)
+
+
+def test_tv_is_where_the_arm_says():
+    x = torch.rand(1, 3, 12, 12)
+    for arm, at_input, at_output in (
+        ("input", True, False),
+        ("output", False, True),
+        ("both", True, True),
+    ):
+        net = model.make(ModelOptions(arm=arm, lam=0.2), seed=0).eval()
+        stages = net.stages(x)
+        assert torch.equal(stages.after_input, x) is not at_input
+        assert torch.equal(stages.result, stages.before_output) is not at_output
+
+
+def numbered(height, width):
+    """An image no two pixels of which are the same."""
+    number = np.arange(height * width)
+    return np.stack([number // 256, number % 256, 0 * number], -1).reshape(height, width, 3)
+
+
+def test_patches_are_patches_in_all_orientations():
+    sizes = [(20, 30), (33, 17)]
+    pictures = [numbered(*size).astype(np.uint8) for size in sizes]
+    pictures[1][..., 2] = 1
+    patches = data.Patches(pictures, 8, CPU)
+    seen = set()
+    for step in range(8):
+        for patch in patches.batch(64, 25.0, seed=0, step=step).clean.mul(255).round().int():
+            pixels = patch.permute(1, 2, 0).numpy()
+            picture = pixels[0, 0, 2]
+            for turn in range(8):
+                turned = np.rot90(pixels, turn % 4)
+                turned = turned.transpose(1, 0, 2) if turn >= 4 else turned
+                top, left = np.divmod(turned[0, 0, 0] * 256 + turned[0, 0, 1], sizes[picture][1])
+                expected = pictures[picture][top : top + 8, left : left + 8]
+                if expected.shape == turned.shape and (expected == turned).all():
+                    seen.add((picture, turn))
+                    break
+            else:
+                pytest.fail("not a patch of its picture")
+    assert len(seen) == 16
+
+
+def test_patches_come_from_everywhere():
+    patches = data.Patches([numbered(12, 12).astype(np.uint8)], 8, CPU)
+    clean = patches.batch(2000, 25.0, seed=0, step=0).clean.mul(255).round().int()
+    least = (clean[:, 0] * 256 + clean[:, 1]).flatten(1).amin(1)  # the upper left pixel
+    assert set(least.tolist()) == {12 * top + left for top in range(5) for left in range(5)}
+
+
+def test_a_batch_is_that_of_its_seed_and_step(scenes):
+    pictures = [images.read(file) for file in images.files_of(scenes / data.TRAIN, "")]
+    patches = data.Patches(pictures, 16, CPU)
+
+    def noisy(seed, step):
+        return patches.batch(4, 25.0, seed, step).noisy
+
+    assert torch.equal(noisy(1, 7), noisy(1, 7))
+    assert not torch.equal(noisy(1, 7), noisy(1, 8))
+    assert not torch.equal(noisy(1, 7), noisy(2, 7))
+
+
+def test_noise_has_its_deviation(scenes):
+    patches = data.Patches([np.zeros((50, 50, 3), np.uint8)], 40, CPU)
+    batch = patches.batch(100, 50.0, seed=0, step=0)
+    assert batch.noisy.std().item() == pytest.approx(50 / 255, rel=0.01)
+    assert batch.noisy.min() < 0  # it is not clipped
+
+
+def test_a_patch_that_does_not_fit_is_refused():
+    with pytest.raises(images.DataError, match="must fit the smallest image, 20 pixels, got 24"):
+        data.Patches([numbered(20, 30).astype(np.uint8)], 24, CPU)
+
+
+def test_the_noise_of_tests_is_kairs():
+    clean = np.full((5, 4, 3), 100, np.uint8)
+    np.random.seed(0)
+    expected = np.float32(100 / 255) + np.random.normal(0, 25 / 255, (5, 4, 3))
+    noisy = data.with_test_noise(clean, 25.0)
+    torch.testing.assert_close(noisy[0].permute(1, 2, 0).double(), torch.from_numpy(expected))
+
+
+def test_results_are_rounded_and_clipped():
+    image = torch.tensor([-0.1, 0.5, 0.4999 / 255, 1.2]).expand(1, 3, 1, 4)
+    assert evaluation.to_pixels(image)[0, :, 0].tolist() == [0, 128, 0, 255]
+
+
+def test_scores_of_known_errors():
+    clean = np.full((16, 16, 3), 100, np.uint8)
+    assert scores.psnr(clean, clean) == np.inf
+    assert scores.psnr(clean, clean + np.uint8(5)) == pytest.approx(20 * np.log10(255 / 5))
+    assert scores.ssim(clean, clean) == pytest.approx(1)
+    # of two constants: (2 a b + c) / (a^2 + b^2 + c), c = (0.01 * 255)^2
+    expected = (2 * 100 * 150 + 2.55**2) / (100**2 + 150**2 + 2.55**2)
+    assert scores.ssim(clean, clean + np.uint8(50)) == pytest.approx(expected)
+
+
+def test_missing_data_say_what_to_get(run, tmp_path):
+    with pytest.raises(SystemExit, match=r"train_cbsd432: not there. The data .*BSDS500"):
+        run("train", "--data", tmp_path, "--out", tmp_path / "run", *TINY)
+
+
+def test_weights_of_another_task_are_refused(tmp_path):
+    from tautline_tasks import checkpoints
+
+    checkpoints.save(tmp_path / "other.safetensors", {}, {"task": "edges"})
+    with pytest.raises(ValueError, match="is of the task 'edges', not 'denoise'"):
+        weights.load(tmp_path / "other.safetensors")
+
+
+def test_noise_without_a_net_of_ours_is_named(run, scenes, tmp_path):
+    photo = scenes / "CBSD68" / "scene0.png"
+    with pytest.raises(SystemExit, match="--sigma 7: there are no weights for it"):
+        run("apply", photo, tmp_path / "out.png", "--sigma", 7)
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
+def test_two_processes_train_what_one_does(train, scenes, tmp_path):
+    # Without batch norm, whose statistics are a process's own.
+    options = ["--depth", "2", "--arm", "both", "--steps", "4"]
+    one, _ = weights.load(train("one", *options))
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = ["-m", "tautline_tasks", "denoise", "train", *TINY, *options]
+    where = ["--data", str(scenes), "--out", str(tmp_path / "two")]
+    result = subprocess.run(
+        [*torchrun, *command, *where], capture_output=True, text=True, timeout=120
+    )
+    assert result.returncode == 0, result.stderr[-4000:]
+    two, _ = weights.load(tmp_path / "two" / "weights.safetensors")
+    for name, tensor in one.state_dict().items():
+        torch.testing.assert_close(two.state_dict()[name], tensor, atol=1e-5, rtol=1e-4)
