@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from torch import Tensor
 
 SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
@@ -34,6 +35,12 @@ def read(file: Path) -> Pixels:
             return np.asarray(image.convert("RGB"))
     except OSError as error:
         raise DataError(f"{file}: cannot be read as an image ({error})") from None
+
+
+def to_pixels(image: Tensor) -> Pixels:
+    """Round an image of shape (1, 3, H, W) in [0, 1] to 8 bits; what is outside is clipped."""
+    values = image[0].clamp(0, 1).mul(255).round()
+    return values.permute(1, 2, 0).cpu().numpy().astype(np.uint8)
 
 
 def write(file: Path, pixels: Pixels) -> None:

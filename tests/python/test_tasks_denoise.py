@@ -8,7 +8,7 @@ import torch
 
 import tautline_tasks.__main__ as command_line
 from tautline_tasks import images, runs
-from tautline_tasks.denoise import data, evaluation, model, scores, weights
+from tautline_tasks.denoise import data, model, scores, weights
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 
 TINY = ["--width", "4", "--depth", "4", "--patch", "16", "--batch", "4", "--device", "cpu"]
@@ -199,7 +199,7 @@ def test_the_noise_of_tests_is_kairs():
 
 def test_results_are_rounded_and_clipped():
     image = torch.tensor([-0.1, 0.5, 0.4999 / 255, 1.2]).expand(1, 3, 1, 4)
-    assert evaluation.to_pixels(image)[0, :, 0].tolist() == [0, 128, 0, 255]
+    assert images.to_pixels(image)[0, :, 0].tolist() == [0, 128, 0, 255]
 
 
 def test_scores_of_known_errors():

@@ -12,9 +12,7 @@ import tyro
 from torch import Tensor
 
 from tautline_tasks import images, runs
-from tautline_tasks.denoise import data, model, reporting, weights
-from tautline_tasks.denoise.evaluation import evaluate as scores_of
-from tautline_tasks.denoise.evaluation import to_pixels
+from tautline_tasks.denoise import data, model, weights
 from tautline_tasks.training import (
     Device,
     RunOptions,
@@ -108,6 +106,8 @@ def evaluate(
     sigma
         The noise, if not what the net was trained against.
     """
+    from tautline_tasks.denoise import evaluation  # scikit-image takes a second to load
+
     where = pick_device(device)
     net, about = weights.load(weights_file)
     net = net.to(where)
@@ -121,7 +121,7 @@ def evaluate(
         "sets": {},
     }
     for name, files in found.items():
-        scores = list(scores_of(net, files, noise, where))
+        scores = list(evaluation.evaluate(net, files, noise, where))
         means = {
             key: sum(getattr(score, key) for score in scores) / len(scores)
             for key in ("psnr", "ssim")
@@ -155,6 +155,8 @@ def report(
     figure_weights
         A net whose stages are shown on a photo.
     """
+    from tautline_tasks.denoise import reporting  # so does matplotlib
+
     page = reporting.page([runs.load_json(file) for file in files])
     pictures = out.parent / "images"
     if logs:
@@ -192,7 +194,7 @@ def apply(
     net, _ = weights.load(weights_file or weights.shipped(sigma))
     pixels = torch.from_numpy(images.read(photo).copy()).to(where)
     noisy = pixels.permute(2, 0, 1)[None].float() / 255
-    images.write(out, to_pixels(net.to(where)(noisy)))
+    images.write(out, images.to_pixels(net.to(where)(noisy)))
 
 
 @app.command

@@ -14,9 +14,8 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from tautline_tasks.denoise import data
-from tautline_tasks.denoise.evaluation import to_pixels
 from tautline_tasks.denoise.model import DnCNN
-from tautline_tasks.images import Pixels
+from tautline_tasks.images import Pixels, to_pixels
 from tautline_tasks.paired import difference
 
 Result = dict[str, Any]  # what `evaluate` wrote
