@@ -79,6 +79,18 @@ def test_training_denoises(run, train, scenes, tmp_path):
         assert found[name]["mean"]["psnr"] > 26  # the noise alone is 20.2
 
 
+def test_at_the_start_a_pixels_noise_stays_where_it_is():
+    # With filters that mix neighbours a tenth is left after 16 of them: such a net learns late.
+    net = model.make(ModelOptions(arm="none"), seed=0)
+    x = torch.rand(2, 3, 41, 41, generator=torch.Generator().manual_seed(0))
+    changed = x.clone()
+    changed[:, :, 20, 20] += 0.1
+    before_last = net.noise[:-1]
+    change = (before_last(changed) - before_last(x)).square()
+    near = change[:, :, 19:22, 19:22]  # where the first convolution takes it
+    assert near.sum() > 0.5 * change.sum()
+
+
 def test_a_stopped_command_goes_on(train, tmp_path, capsys):
     train("stopped", "--steps", 6, "--minutes", 0, "--log-every", 2)
     assert "2 steps, stopped; the same command goes on" in capsys.readouterr().out

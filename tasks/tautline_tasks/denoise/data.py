@@ -69,7 +69,8 @@ class Patches:
             each + at for each, at in zip(self._oriented(turn), (top, left), strict=True)
         )
         index = self._starts[picture] + row * widths + column
-        clean = self._pixels[index.permute(2, 0, 1)].permute(0, 3, 1, 2).float() / 255
+        pixels = self._pixels[index.permute(2, 0, 1).contiguous()]
+        clean = pixels.permute(0, 3, 1, 2).contiguous().float() / 255
         drawn = torch.randn(clean.shape, generator=generator, device=device)
         return Batch(clean, clean + drawn * (sigma / 255))
 
