@@ -1,0 +1,52 @@
+// DnCNN for colour images, with total variation at its input, its output, or both: the net of
+// tautline_tasks, with its names of parameters and, for a seed, its first weights.
+#pragma once
+
+#include <tautline/torch/layer.h>
+#include <torch/nn/modules/container/sequential.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "safetensors.h"
+
+namespace denoise {
+
+struct ModelOptions {
+  std::string arm = "both";  // where TV layers are: none, input, output, both
+  std::int64_t depth = 17;   // convolutions
+  std::int64_t width = 64;   // channels between them
+  double lam = 1e-2;         // where lambda starts; images are in [0, 1]
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelOptions, arm, depth, width, lam)
+
+/// Estimates the noise of images in [0, 1] and takes it off.
+class DnCNNImpl : public torch::nn::Module {
+ public:
+  explicit DnCNNImpl(const ModelOptions& options);
+
+  /// Denoises images of shape (N, 3, H, W).
+  torch::Tensor forward(const torch::Tensor& noisy);
+
+  /// The TV layers that there are.
+  [[nodiscard]] std::vector<tautline::TVLayer> tv_layers() const;
+
+  /// All tensors by their names; the memory is the net's.
+  [[nodiscard]] TensorMap state() const;
+
+  /// Takes the values of all tensors, none left over.
+  void load_state(const TensorMap& saved);
+
+ private:
+  void reset_parameters();
+
+  torch::nn::Sequential noise_;
+  tautline::TVLayer at_input_{nullptr};
+  tautline::TVLayer at_output_{nullptr};
+};
+
+TORCH_MODULE(DnCNN);
+
+}  // namespace denoise
