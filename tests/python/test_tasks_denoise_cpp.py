@@ -1,0 +1,185 @@
+# The training loop in C++ (examples/cpp/denoise) does what Python's does.
+#
+# TAUTLINE_DENOISE names the program, which needs LibTorch; `make test` builds it.
+import dataclasses
+import json
+import os
+import struct
+import subprocess
+
+import pytest
+import torch
+
+from tautline_tasks import checkpoints, runs
+from tautline_tasks.denoise import commands, data, weights
+from tautline_tasks.denoise.commands import NoiseOptions
+from tautline_tasks.denoise.model import ModelOptions
+from tautline_tasks.training import RunOptions, TrainingOptions
+
+PROGRAM = os.environ.get("TAUTLINE_DENOISE")
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="TAUTLINE_DENOISE names no program")
+
+# None is a default: an option that does nothing is found.
+NOISE = NoiseOptions(sigma=30.0, patch=16)
+NET = ModelOptions(arm="both", depth=4, width=4, lam=3e-2)
+TRAINING = TrainingOptions(seed=3, steps=5, batch=4, lr=2e-3, last_lr=3e-4, lam_lr_factor=20.0)
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scenes")
+    data.generate(folder)
+    return folder
+
+
+def arguments_of(*options):
+    pairs = (pair for each in options for pair in dataclasses.asdict(each).items())
+    return [text for key, value in pairs for text in (f"--{key.replace('_', '-')}", str(value))]
+
+
+def call(folder, out, *arguments):
+    command = [PROGRAM, "--data", folder, "--out", out, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def train_in_cpp(folder, out, *arguments):
+    result = call(folder, out, *arguments)
+    assert result.returncode == 0, result.stderr
+    return out / "weights.safetensors"
+
+
+def train_in_python(folder, out, net=NET, training=TRAINING):
+    run = RunOptions(device="cpu", tensorboard=False)
+    commands.train(folder, out, NOISE, net, training, run)
+    return out / "weights.safetensors"
+
+
+def train_in_both(folder, tmp_path, net=NET, training=TRAINING):
+    in_cpp = train_in_cpp(folder, tmp_path / "cpp", *arguments_of(NOISE, net, training))
+    return checkpoints.load(in_cpp), checkpoints.load(
+        train_in_python(folder, tmp_path / "python", net, training)
+    )
+
+
+def assert_same_tensors(ours, theirs):
+    assert ours.keys() == theirs.keys()
+    for name, tensor in theirs.items():
+        assert tensor.dtype == ours[name].dtype, name
+        assert torch.equal(tensor, ours[name]), name
+
+
+@pytest.mark.parametrize("arm", ["none", "input", "output", "both"])
+def test_a_seed_stands_for_the_same_net_but_for_the_rounding_of_adam(
+    arm, scenes, tmp_path, monkeypatch
+):
+    # LibTorch's Adam adds up the mean of gradients so; Python's own rounds otherwise.
+    monkeypatch.setattr(
+        torch.Tensor, "lerp_", lambda mean, new, part: mean.mul_(1 - part).add_(new, alpha=part)
+    )
+    net = dataclasses.replace(NET, arm=arm)
+    (ours, about), (theirs, python_about) = train_in_both(scenes, tmp_path, net)
+    assert_same_tensors(ours, theirs)
+    assert about == python_about
+
+
+def test_a_seed_stands_for_nearly_the_same_net(scenes, tmp_path):
+    (ours, _), (theirs, _) = train_in_both(scenes, tmp_path)
+    # A bias before a batch norm has no effect, and no gradient but for rounding: Adam makes whole
+    # steps of that, and the norm's mean follows.
+    is_adrift = {"noise.2.bias", "noise.3.running_mean", "noise.5.bias", "noise.6.running_mean"}
+    assert ours.keys() == theirs.keys()
+    for name, tensor in theirs.items():
+        most = TRAINING.steps * TRAINING.lr if name in is_adrift else 1e-7
+        torch.testing.assert_close(ours[name], tensor, atol=most, rtol=0, msg=name)
+
+
+def test_python_evaluates_the_weights(scenes, tmp_path):
+    trained = train_in_cpp(scenes, tmp_path, *arguments_of(NOISE, NET, TRAINING))
+    commands.evaluate(scenes, trained, tmp_path / "scores.json", device="cpu")
+    result = runs.load_json(tmp_path / "scores.json")
+    assert list(result["sets"]) == list(data.TESTS)
+    assert result["sigma"] == NOISE.sigma
+
+
+def test_a_net_of_python_is_gone_on_from(scenes, tmp_path):
+    file = train_in_python(scenes, tmp_path / "python")
+    theirs, python_about = checkpoints.load(file)
+    untouched = train_in_cpp(scenes, tmp_path / "cpp", "--weights", file, "--steps", "0")
+    ours, about = checkpoints.load(untouched)
+    assert_same_tensors(ours, theirs)
+    assert about["model"] == python_about["model"]
+    assert about["start"] == python_about
+    onward = ["--weights", file, "--steps", "2", *arguments_of(NOISE)]
+    net, _ = weights.load(train_in_cpp(scenes, tmp_path / "onward", *onward))
+    state = net.state_dict()
+    assert state["noise.3.num_batches_tracked"] == TRAINING.steps + 2
+    assert not torch.equal(state["at_input.raw_lam"], theirs["at_input.raw_lam"])
+
+
+def safetensors_of(tensors, content, about='{"task": "denoise"}'):
+    header = json.dumps({"__metadata__": {"about": about}, **tensors}).encode()
+    return struct.pack("<Q", len(header)) + header + content
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"1234567", "was cut off before its header"),
+        (safetensors_of({"a": entry()}, b"")[:40], "was cut off in its header"),
+        (safetensors_of({"a": entry()}, bytes(7)), "was cut off in a"),
+        (safetensors_of({"a": entry()}, bytes(9)), "has more data than tensors"),
+        (struct.pack("<Q", 4) + b'{"a"', "parse error"),
+        (
+            safetensors_of({"a": entry(), "b": entry(offsets=(4, 12))}, bytes(12)),
+            "b does not begin where the one before ends",
+        ),
+        (safetensors_of({"a": entry(offsets=(4, 12))}, bytes(12)), "a does not begin where"),
+        (safetensors_of({"a": entry(shape=(3,))}, bytes(8)), "a has not the bytes of its shape"),
+        (safetensors_of({"a": entry(shape=(-2, -1))}, bytes(8)), "a has a length below 0"),
+        (safetensors_of({"a": entry(dtype="F4")}, bytes(8)), "the dtype F4 is not known"),
+        (safetensors_of({}, b"", about='{"task": "edges"}'), "is not of the task denoise"),
+        (struct.pack("<Q", 2) + b"{}", "was not written by tautline_tasks"),
+    ],
+)
+def test_broken_weights_are_named(content, message, scenes, tmp_path):
+    file = tmp_path / "broken.safetensors"
+    file.write_bytes(content)
+    result = call(scenes, tmp_path, "--weights", file)
+    assert result.returncode == 1
+    assert f"{file}: " in result.stderr
+    assert message in result.stderr
+
+
+def test_weights_of_another_net_are_named(scenes, tmp_path):
+    file = train_in_python(scenes, tmp_path / "python", training=TrainingOptions(steps=0))
+    tensors, about = checkpoints.load(file)
+    for change, message in (
+        ({"noise.0.bias": torch.zeros(5)}, "noise.0.bias: must have shape [4], got [5]"),
+        ({"noise.9.bias": torch.zeros(5)}, "must have"),
+    ):
+        checkpoints.save(file, {**tensors, **change}, about)
+        result = call(scenes, tmp_path, "--weights", file)
+        assert result.returncode == 1
+        assert message in result.stderr
+    del tensors["noise.0.bias"]
+    checkpoints.save(file, tensors, about)
+    assert "noise.0.bias: is missing" in call(scenes, tmp_path, "--weights", file).stderr
+
+
+def test_bad_data_are_named(scenes, tmp_path):
+    assert "train_cbsd432: has no images" in call(tmp_path, tmp_path).stderr
+    picture = scenes / data.TRAIN / "scene0.png"
+    folder = tmp_path / data.TRAIN
+    folder.mkdir()
+    (folder / "half.png").write_bytes(picture.read_bytes()[: picture.stat().st_size // 2])
+    result = call(tmp_path, tmp_path)
+    assert result.returncode == 1
+    assert "half.png: cannot be read as an image" in result.stderr
+    assert (
+        "must fit the smallest image, 64 pixels" in call(scenes, tmp_path, "--patch", "65").stderr
+    )
+    assert not (tmp_path / "weights.safetensors").exists()
