@@ -16,10 +16,25 @@ namespace {
 namespace nn = torch::nn;
 
 constexpr double kBatchNormEps = 1e-4;
-constexpr double kOrthogonalGain = 0.2;
+constexpr double kEndsGain = 0.2;     // of the first and the last convolution
+constexpr double kNeighbours = 0.01;  // deviation of all weights that are not a centre's
 
 nn::Conv2d make_convolution(std::int64_t from, std::int64_t to) {
   return nn::Conv2d(nn::Conv2dOptions(from, to, 3).padding(1));
+}
+
+/// Delta-orthogonal between equal numbers of channels, so that noise finds its way through many.
+void start_convolution(const nn::Conv2dImpl& layer) {
+  const torch::NoGradGuard no_grad;
+  const std::int64_t channels = layer.weight.size(0);
+  if (channels == layer.weight.size(1)) {
+    nn::init::normal_(layer.weight, 0, kNeighbours);
+    layer.weight.select(3, 1).select(2, 1) +=
+        nn::init::orthogonal_(torch::empty({channels, channels}));
+  } else {
+    nn::init::orthogonal_(layer.weight, kEndsGain);
+  }
+  nn::init::zeros_(layer.bias);
 }
 
 }  // namespace
@@ -49,15 +64,10 @@ DnCNNImpl::DnCNNImpl(const ModelOptions& options) {
   reset_parameters();
 }
 
-/// Small orthogonal convolutions, batch norms scaled by U(0.1, 1).
+/// Batch norms begin as LibTorch makes them.
 void DnCNNImpl::reset_parameters() {
   for (const auto& layer : noise_->children()) {
-    if (auto* const convolution = layer->as<nn::Conv2d>()) {
-      nn::init::orthogonal_(convolution->weight, kOrthogonalGain);
-      nn::init::zeros_(convolution->bias);
-    } else if (auto* const norm = layer->as<nn::BatchNorm2d>()) {
-      nn::init::uniform_(norm->weight, 0.1, 1.0);
-    }
+    if (const auto* const convolution = layer->as<nn::Conv2d>()) start_convolution(*convolution);
   }
 }
 

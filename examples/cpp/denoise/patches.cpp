@@ -41,8 +41,8 @@ Batch Patches::draw(std::int64_t count, torch::Generator random) const {
   const torch::Tensor left = below(widths - options_.patch + 1);
   const auto [row, column] = oriented(below(kOrientations));
   const torch::Tensor index = starts_.index({picture}) + (row + top) * widths + (column + left);
-  const torch::Tensor clean =
-      pixels_.index({index.permute({2, 0, 1})}).permute({0, 3, 1, 2}).to(torch::kFloat) / 255;
+  const torch::Tensor pixels = pixels_.index({index.permute({2, 0, 1}).contiguous()});
+  const torch::Tensor clean = pixels.permute({0, 3, 1, 2}).contiguous().to(torch::kFloat) / 255;
   const torch::Tensor noise = torch::randn(clean.sizes(), random, on_device);
   return {clean, clean + noise * (options_.sigma / 255)};
 }
