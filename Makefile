@@ -26,7 +26,8 @@ test:  ## build and run all tests
 	cmake --build --preset dev
 	ctest --preset dev
 	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps $(PACKAGE_SETTINGS) .
-	TAUTLINE_DENOISE=$(CURDIR)/build/dev/examples/tautline_denoise $(PYTHON) -m pytest
+	TAUTLINE_DENOISE=$(CURDIR)/build/dev/examples/tautline_denoise OMP_NUM_THREADS=1 \
+	  $(PYTHON) -m pytest --numprocesses=auto --maxprocesses=8
 
 lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy
 	@tools/setup build test lint

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import tautline
-from tautline_tasks import checkpoints, images, runs, training
+from tautline_tasks import checkpoints, images, jobs, runs, training
 from tautline_tasks.paired import difference
 from tautline_tasks.training import RunOptions, Share, TrainingOptions
 
@@ -199,6 +199,29 @@ def test_the_command_line_lists_its_commands():
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for name in ("train", "evaluate", "report", "apply", "generate"):
         assert name in shown
+
+
+def test_jobs_that_fail_are_named_and_others_go_on(tmp_path):
+    bad = jobs.Job(["denoise", "generate"], tmp_path / "bad" / "log")
+    good = jobs.Job(["denoise", "generate", str(tmp_path / "scenes")], tmp_path / "good" / "log")
+    with pytest.raises(SystemExit, match=r"failed, see .*bad.log"):
+        jobs.run_all([bad, good], at_once=1)
+    assert (tmp_path / "scenes" / "CBSD68").is_dir()
+
+
+def test_no_job_is_begun_when_time_is_up(tmp_path):
+    job = jobs.Job(["denoise", "generate", str(tmp_path / "scenes")], tmp_path / "log")
+    jobs.run_all([job], at_once=1, minutes=0.0)
+    assert not job.log.exists()
+
+
+def test_options_become_arguments():
+    options = RunOptions(device="cpu", compile=True, bf16=False, minutes=None)
+    arguments = jobs.as_arguments(options, without=frozenset({"log_every"}))
+    assert arguments == [
+        *["--device", "cpu", "--no-bf16", "--compile", "--checkpoint-every", "5000"],
+        "--tensorboard",
+    ]
 
 
 def test_options_are_what_json_has():

@@ -71,6 +71,23 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     assert images.read(tmp_path / "denoised.png").shape == images.read(photo).shape
 
 
+def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path):
+    def call(*arms):
+        options = ["--seeds", 1, "--sigmas", 50, "--steps", 2, "--device", "cpu", "--batch", 2]
+        rest = ["--no-tensorboard", "--at-once", 2, "--arms", *arms]
+        run("study", "--data", scenes, "--out", tmp_path, *options, *rest)
+        return {file.name: file.stat().st_mtime_ns for file in tmp_path.glob("*.json")}
+
+    first = call("none")
+    assert set(first) == {"none_sigma50_seed1.json"}
+    both = call("none", "both")
+    assert set(both) == {*first, "both_sigma50_seed1.json"}
+    assert first.items() <= both.items()
+    result = runs.load_json(tmp_path / "both_sigma50_seed1.json")
+    assert (result["model"]["arm"], result["training"]["seed"], result["sigma"]) == ("both", 1, 50)
+    assert result["training"]["steps"] == 2
+
+
 def test_training_denoises(run, train, scenes, tmp_path):
     trained = train("longer", "--arm", "both", "--steps", 150, "--batch", 8)
     run("evaluate", "--data", scenes, "--weights", trained, "--out", tmp_path / "scores.json")

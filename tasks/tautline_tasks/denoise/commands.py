@@ -11,9 +11,10 @@ import torch
 import tyro
 from torch import Tensor
 
-from tautline_tasks import images, runs
+from tautline_tasks import images, jobs, runs
 from tautline_tasks.denoise import data, model, weights
 from tautline_tasks.training import (
+    WEIGHTS,
     Device,
     RunOptions,
     Share,
@@ -133,6 +134,51 @@ def evaluate(
         }
         print(f"{name}: {means['psnr']:.3f} dB, SSIM {means['ssim']:.4f} ({len(files)} images)")
     runs.save_json(out, result)
+
+
+@app.command
+def study(
+    folder: Data,
+    out: Path,
+    arms: tuple[model.Arm, ...] = ("none", "input", "output", "both"),
+    sigmas: tuple[float, ...] = (25.0, 50.0),
+    seeds: tuple[int, ...] = (0, 1, 2),
+    at_once: int = 1,
+    training: TrainingOptions = TrainingOptions(),  # noqa: B008
+    run: RunOptions = RunOptions(),  # noqa: B008
+) -> None:
+    """Train and score all arms with all seeds, seed by seed; it goes on where it was stopped.
+
+    Parameters
+    ----------
+    folder
+        With train_cbsd432 and the test sets.
+    out
+        A folder for each run, and beside it its scores.
+    at_once
+        Runs at a time, in processes of their own; more than one is for a GPU, best under CUDA's
+        multi-process service.
+    """
+    kept = frozenset({"seed", "minutes"})
+    options = jobs.as_arguments(training, without=kept) + jobs.as_arguments(run, without=kept)
+    planned = [
+        (out / f"{arm}_sigma{sigma:g}_seed{seed}", arm, sigma, seed)
+        for seed in seeds
+        for sigma in sigmas
+        for arm in arms
+    ]
+    trainings = []
+    for place, arm, sigma, seed in planned:
+        own = ["--arm", arm, "--sigma", f"{sigma:g}", "--seed", str(seed)]
+        paths = ["--data", str(folder), "--out", str(place)]
+        if not (place / WEIGHTS).exists():
+            command = ["denoise", "train", *paths, *own, *options]
+            trainings.append(jobs.Job(command, place / "train.log"))
+    jobs.run_all(trainings, at_once, run.minutes)
+    for place, *_ in planned:
+        scores = place.with_suffix(".json")
+        if (place / WEIGHTS).exists() and not scores.exists():
+            evaluate(folder, place / WEIGHTS, scores, device=run.device)
 
 
 @app.command

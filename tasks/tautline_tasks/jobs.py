@@ -1,0 +1,63 @@
+"""Many commands of this program, several at a time, each in a process of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command, and the file that all it says goes to."""
+
+    arguments: Sequence[str]
+    log: Path
+
+
+def as_arguments(options: Any, *, without: frozenset[str] = frozenset()) -> list[str]:
+    """Give a dataclass of options as the command line has them."""
+    found: list[str] = []
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        name = field.name.replace("_", "-")
+        if field.name in without or value is None:
+            continue
+        if isinstance(value, bool):
+            found.append(f"--{name}" if value else f"--no-{name}")
+        else:
+            found += [f"--{name}", str(value)]
+    return found
+
+
+def run_all(jobs: Sequence[Job], at_once: int, minutes: float | None = None) -> None:
+    """Run jobs in their order; after `minutes` no more are begun, and those that run are told.
+
+    Each gets `--minutes` with what is left. If any fails the others go on, and it is named at the
+    end.
+    """
+    began = time.monotonic()
+
+    def run(job: Job) -> int:
+        arguments = list(job.arguments)
+        if minutes is not None:
+            left = minutes - (time.monotonic() - began) / 60
+            if left <= 0:
+                return 0
+            arguments += ["--minutes", f"{left:.2f}"]
+        job.log.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "tautline_tasks", *arguments]
+        with job.log.open("a", encoding="utf-8") as log:
+            return subprocess.run(command, stdout=log, stderr=log, check=False).returncode
+
+    with ThreadPoolExecutor(at_once) as pool:
+        codes = list(pool.map(run, jobs))
+    failed = [str(job.log) for job, code in zip(jobs, codes, strict=True) if code != 0]
+    if failed:
+        raise SystemExit(f"failed, see {', '.join(failed)}")
