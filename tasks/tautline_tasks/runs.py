@@ -45,8 +45,18 @@ def hash_of_files(files: Iterable[Path]) -> str:
 
 
 def save_json(file: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON, whole or not at all."""
-    write_whole(file, (json.dumps(content, indent=1) + "\n").encode())
+    """Write JSON, whole or not at all; a line for each entry of each entry."""
+    entries = ",\n".join(f"{json.dumps(key)}: {_lines(value)}" for key, value in content.items())
+    write_whole(file, f"{{\n{entries}\n}}\n".encode())
+
+
+def _lines(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        entries = (f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in value.items())
+        return "{\n " + ",\n ".join(entries) + "\n}"
+    if isinstance(value, list) and value:
+        return "[\n " + ",\n ".join(map(json.dumps, value)) + "\n]"
+    return json.dumps(value)
 
 
 def load_json(file: Path) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where and how a run is made: none of it is meant to change its result."""
+    """Where and by what means a run is made: its result is the same but for rounding."""
 
     device: Device = "auto"
     bf16: bool = True

@@ -175,10 +175,14 @@ def study(
             command = ["denoise", "train", *paths, *own, *options]
             trainings.append(jobs.Job(command, place / "train.log"))
     jobs.run_all(trainings, at_once, run.minutes)
+    tests = []
     for place, *_ in planned:
-        scores = place.with_suffix(".json")
+        scores = out / f"{place.name}.json"
         if (place / WEIGHTS).exists() and not scores.exists():
-            evaluate(folder, place / WEIGHTS, scores, device=run.device)
+            paths = ["--data", str(folder), "--weights", str(place / WEIGHTS), "--out", str(scores)]
+            command = ["denoise", "evaluate", *paths, "--device", run.device]
+            tests.append(jobs.Job(command, place / "evaluate.log"))
+    jobs.run_all(tests, at_once)
 
 
 @app.command
@@ -240,7 +244,7 @@ def apply(
     net, _ = weights.load(weights_file or weights.shipped(sigma))
     pixels = torch.from_numpy(images.read(photo).copy()).to(where)
     noisy = pixels.permute(2, 0, 1)[None].float() / 255
-    images.write(out, images.to_pixels(net.to(where)(noisy)))
+    images.write(out, images.to_pixels(model.denoise(net.to(where), noisy)))
 
 
 @app.command

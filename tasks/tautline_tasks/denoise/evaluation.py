@@ -10,8 +10,7 @@ import torch
 from tqdm import tqdm
 
 from tautline_tasks import images
-from tautline_tasks.denoise import data, scores
-from tautline_tasks.denoise.model import DnCNN
+from tautline_tasks.denoise import data, model, scores
 
 
 @dataclass(frozen=True)
@@ -23,10 +22,12 @@ class Score:
     ssim: float
 
 
-def evaluate(net: DnCNN, files: list[Path], sigma: float, device: torch.device) -> Iterator[Score]:
+def evaluate(
+    net: model.DnCNN, files: list[Path], sigma: float, device: torch.device
+) -> Iterator[Score]:
     """Denoise each image with the noise of the protocol added to it, in float32."""
     for file in tqdm(files, desc=files[0].parent.name, mininterval=1.0):
         clean = images.read(file)
         noisy = data.with_test_noise(clean, sigma).to(device)
-        result = images.to_pixels(net(noisy))
+        result = images.to_pixels(model.denoise(net, noisy))
         yield Score(file.stem, scores.psnr(clean, result), scores.ssim(clean, result))

@@ -111,6 +111,13 @@ def make(options: ModelOptions, seed: int) -> DnCNN:
         return DnCNN(options)
 
 
+def denoise(net: DnCNN, noisy: Tensor) -> Tensor:
+    """Apply a net in float32: a GPU's convolutions would round to TF32."""
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        result: Tensor = net(noisy)
+    return result
+
+
 def _site(options: ModelOptions, where: Literal["input", "output"]) -> nn.Module:
     if options.arm in (where, "both"):
         return tautline.TVLayer(COLOURS, lam=options.lam)
