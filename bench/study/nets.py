@@ -16,6 +16,7 @@ from torch import nn
 
 import tautline
 from study.benchmark import Benchmark, Call
+from tautline_tasks.denoise.model import DnCNN, ModelOptions
 
 REPEATS = 10
 FIRST_STEPS = 4  # of a net that is compiled, then captured
@@ -50,25 +51,9 @@ def all_conv(tv: bool) -> nn.Module:
     )
 
 
-class _DnCnn(nn.Module):
-    """The noise of an image by 17 convolutions, taken off it."""
-
-    def __init__(self, tv: bool) -> None:
-        super().__init__()
-        middle = [
-            layer
-            for _ in range(15)
-            for layer in (nn.Conv2d(64, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU())
-        ]
-        self.noise = nn.Sequential(
-            nn.Conv2d(3, 64, 3, padding=1), nn.ReLU(), *middle, nn.Conv2d(64, 3, 3, padding=1)
-        )
-        self.at_input = tautline.TVLayer(1, lam=0.05) if tv else nn.Identity()
-        self.at_output = tautline.TVLayer(1, lam=0.05) if tv else nn.Identity()
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.at_input(x)
-        return self.at_output(x - self.noise(x))
+def dn_cnn(tv: bool) -> nn.Module:
+    """DnCNN of the denoising task."""
+    return DnCNN(ModelOptions(arm="both" if tv else "none"))
 
 
 class _Bottleneck(nn.Module):
@@ -117,7 +102,7 @@ class Net:
 
 NETS = {
     "all_conv": Net(all_conv, (3, 32, 32), {"cpu": 8, "cuda": 128}),
-    "dn_cnn": Net(_DnCnn, (3, 40, 40), {"cpu": 8, "cuda": 64}),
+    "dn_cnn": Net(dn_cnn, (3, 40, 40), {"cpu": 8, "cuda": 64}),
     "res_net": Net(res_net, (3, 224, 224), {"cpu": 1, "cuda": 32}),
 }
 
