@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 import sys
 import time
@@ -39,10 +40,12 @@ def as_arguments(options: Any, *, without: frozenset[str] = frozenset()) -> list
 def run_all(jobs: Sequence[Job], at_once: int, minutes: float | None = None) -> None:
     """Run jobs in their order; after `minutes` no more are begun, and those that run are told.
 
-    Each gets `--minutes` with what is left. If any fails the others go on, and it is named at the
-    end.
+    Each gets `--minutes` with what is left, and its share of the cores unless OMP_NUM_THREADS says
+    otherwise. If any fails the others go on, and it is named at the end.
     """
     began = time.monotonic()
+    threads = str(max(1, len(os.sched_getaffinity(0)) // at_once))
+    environment = {"OMP_NUM_THREADS": threads, **os.environ}
 
     def run(job: Job) -> int:
         arguments = list(job.arguments)
@@ -54,7 +57,8 @@ def run_all(jobs: Sequence[Job], at_once: int, minutes: float | None = None) -> 
         job.log.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "tautline_tasks", *arguments]
         with job.log.open("a", encoding="utf-8") as log:
-            return subprocess.run(command, stdout=log, stderr=log, check=False).returncode
+            result = subprocess.run(command, stdout=log, stderr=log, check=False, env=environment)
+            return result.returncode
 
     with ThreadPoolExecutor(at_once) as pool:
         codes = list(pool.map(run, jobs))

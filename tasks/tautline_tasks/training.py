@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 Device = Literal["auto", "cpu", "cuda"]
+Precision = Literal["auto", "float32", "bfloat16"]
 
 CHECKPOINT = "checkpoint.safetensors"
 WEIGHTS = "weights.safetensors"
@@ -54,8 +55,9 @@ class RunOptions:
     """Where and by what means a run is made: its result is the same but for rounding."""
 
     device: Device = "auto"
-    bf16: bool = True
-    """Convolutions in bfloat16 on a GPU (autocast); TV layers work in float32."""
+    precision: Precision = "auto"
+    """Of convolutions (autocast); TV layers work in float32. `auto` is bfloat16 on a GPU and
+    float32 on a CPU; one that has instructions for bfloat16 takes half the time with it."""
     compile: bool = False
     """torch.compile with CUDA graphs: minutes at the start, then shorter steps."""
     checkpoint_every: int = 5000
@@ -98,6 +100,11 @@ def pick_device(wanted: Device) -> torch.device:
     if wanted == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+
+
+def is_mixed(precision: Precision, device: torch.device) -> bool:
+    """Say whether convolutions are in bfloat16."""
+    return precision == "bfloat16" or (precision == "auto" and device.type == "cuda")
 
 
 @contextmanager
@@ -167,9 +174,10 @@ def train(
     options and data: a checkpoint of others is refused.
     """
     device = next(net.parameters()).device
-    on_gpu = device.type == "cuda"
+    mixed = is_mixed(run.precision, device)
     about = {**about, "training": runs.as_options(options)}
-    optimizer = torch.optim.Adam(parameter_groups(net, options.lam_lr_factor), fused=on_gpu)
+    groups = parameter_groups(net, options.lam_lr_factor)
+    optimizer = torch.optim.Adam(groups, fused=device.type == "cuda")
     history = _resume(folder, net, optimizer, about)
     called = _called(net, run.compile, share)
     writer = _writer(folder) if run.tensorboard and share.rank == 0 else None
@@ -196,7 +204,7 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = cosine(options, step) * group["factor"]
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(device.type, torch.bfloat16, enabled=run.bf16 and on_gpu):
+        with torch.autocast(device.type, torch.bfloat16, enabled=mixed):
             value = loss(called, step, share)
         value.backward()
         optimizer.step()

@@ -58,12 +58,13 @@ def assert_same_run(one, other):
     assert history == other_history
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("killed_at", [3, 10, 17, 29])
-def test_a_killed_run_resumes_to_the_same_result(tmp_path, killed_at):
-    assert train(tmp_path / "whole", small_loss()).is_done
+def test_a_killed_run_resumes_to_the_same_result(tmp_path, killed_at, precision):
+    assert train(tmp_path / "whole", small_loss(), precision=precision).is_done
     with pytest.raises(KilledError):
-        train(tmp_path / "killed", small_loss(killed_at))
-    assert train(tmp_path / "killed", small_loss()).is_done
+        train(tmp_path / "killed", small_loss(killed_at), precision=precision)
+    assert train(tmp_path / "killed", small_loss(), precision=precision).is_done
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
@@ -209,6 +210,45 @@ def test_jobs_that_fail_are_named_and_others_go_on(tmp_path):
     assert (tmp_path / "scenes" / "CBSD68").is_dir()
 
 
+def test_jobs_share_the_cores(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(jobs.os, "sched_getaffinity", lambda _: set(range(6)))
+    monkeypatch.setattr(
+        jobs.subprocess,
+        "run",
+        lambda *_, env, **__: (
+            seen.append(env["OMP_NUM_THREADS"]) or subprocess.CompletedProcess([], 0)
+        ),
+    )
+    job = jobs.Job([], tmp_path / "log")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    jobs.run_all([job], at_once=2)
+    jobs.run_all([job], at_once=12)
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    jobs.run_all([job], at_once=2)
+    assert seen == ["3", "1", "5"]
+
+
+def test_bfloat16_is_for_gpus_unless_asked_for():
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    assert training.is_mixed("auto", gpu)
+    assert not training.is_mixed("auto", cpu)
+    assert training.is_mixed("bfloat16", cpu)
+    assert not training.is_mixed("float32", gpu)
+
+
+def test_bfloat16_is_of_convolutions_alone(tmp_path):
+    seen = {}
+
+    def loss(net, step, share):
+        seen["convolution"] = net[0](torch.rand(1, 1, 6, 6)).dtype
+        seen["weight"] = net[0].weight.dtype
+        return net(torch.rand(1, 1, 6, 6)).square().mean()
+
+    train(tmp_path, loss, precision="bfloat16")
+    assert seen == {"convolution": torch.bfloat16, "weight": torch.float32}
+
+
 def test_no_job_is_begun_when_time_is_up(tmp_path):
     job = jobs.Job(["denoise", "generate", str(tmp_path / "scenes")], tmp_path / "log")
     jobs.run_all([job], at_once=1, minutes=0.0)
@@ -216,11 +256,11 @@ def test_no_job_is_begun_when_time_is_up(tmp_path):
 
 
 def test_options_become_arguments():
-    options = RunOptions(device="cpu", compile=True, bf16=False, minutes=None)
+    options = RunOptions(device="cpu", compile=True, tensorboard=False, minutes=None)
     arguments = jobs.as_arguments(options, without=frozenset({"log_every"}))
     assert arguments == [
-        *["--device", "cpu", "--no-bf16", "--compile", "--checkpoint-every", "5000"],
-        "--tensorboard",
+        *["--device", "cpu", "--precision", "auto", "--compile", "--checkpoint-every", "5000"],
+        "--no-tensorboard",
     ]
 
 

@@ -19,6 +19,7 @@ from tautline_tasks.training import (
     RunOptions,
     Share,
     TrainingOptions,
+    is_mixed,
     pick_device,
     processes,
 )
@@ -62,7 +63,7 @@ def train(
     files = images.files_of(folder / data.TRAIN, data.WHAT)
     device = pick_device(run.device)
     module = model.make(net, training.seed).to(device)
-    if device.type == "cuda":
+    if is_mixed(run.precision, device):  # bfloat16's convolutions like it so
         module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     patches = data.Patches([images.read(file) for file in files], noise.patch, device)
 
@@ -156,8 +157,8 @@ def study(
     out
         A folder for each run, and beside it its scores.
     at_once
-        Runs at a time, in processes of their own; more than one is for a GPU, best under CUDA's
-        multi-process service.
+        Runs at a time, in processes of their own, which share out the processor's cores; on a GPU
+        best under CUDA's multi-process service.
     """
     kept = frozenset({"seed", "minutes"})
     options = jobs.as_arguments(training, without=kept) + jobs.as_arguments(run, without=kept)
