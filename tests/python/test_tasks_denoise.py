@@ -1,4 +1,5 @@
 # Denoising, from data to report, on a few rendered scenes.
+import re
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from tautline_tasks.denoise.model import DnCNN, ModelOptions
 
 TINY = ["--width", "4", "--depth", "4", "--patch", "16", "--batch", "4", "--device", "cpu"]
 CPU = torch.device("cpu")
+ENDS = ("input", "output")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,12 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     text = page.read_text()
     assert f"{mean:.3f}"[:4] in text
     assert "| *DnCNN, the paper* | | *31.24* | *32.14* | *31.52* |" in text
-    assert "DnCNNTV, both | +" in text or "DnCNNTV, both | -" in text
+    assert re.search(r"\| DnCNNTV, both \| (\*\*)?[+-]\d\.\d{3} \([+-]", text)
+    assert "6 steps of 4 patches of 16 x 16; tested in float32 on" in text
+    lams = [np.mean(runs.load_json(log)["history"][-1]["lam"][f"at_{end}"]) for end in ENDS]
+    row = next(line for line in text.splitlines() if line.startswith("| DnCNNTV, both | 25 | 1 |"))
+    for lam in lams:
+        assert f"| {lam:.3g} ({lam:.3g} to {lam:.3g}) |" in row
     for picture in ("denoise_lambdas.svg", "denoise_stages.png"):
         assert (tmp_path / "images" / picture).stat().st_size > 1000
         assert f"](images/{picture})" in text
@@ -75,6 +82,7 @@ def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path):
     def call(*arms):
         options = ["--seeds", 1, "--sigmas", 50, "--steps", 2, "--device", "cpu", "--batch", 2]
         rest = ["--no-tensorboard", "--at-once", 2, "--arms", *arms]
+        rest += ["--test-precision", "bfloat16"]
         run("study", "--data", scenes, "--out", tmp_path, *options, *rest)
         return {file.name: file.stat().st_mtime_ns for file in tmp_path.glob("*.json")}
 
@@ -86,6 +94,7 @@ def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path):
     result = runs.load_json(tmp_path / "both_sigma50_seed1.json")
     assert (result["model"]["arm"], result["training"]["seed"], result["sigma"]) == ("both", 1, 50)
     assert result["training"]["steps"] == 2
+    assert result["precision"] == "bfloat16"
 
 
 def test_training_denoises(run, train, scenes, tmp_path):
@@ -94,6 +103,20 @@ def test_training_denoises(run, train, scenes, tmp_path):
     found = runs.load_json(tmp_path / "scores.json")["sets"]
     for name in data.TESTS:
         assert found[name]["mean"]["psnr"] > 26  # the noise alone is 20.2
+
+
+def test_scores_in_bfloat16_are_nearly_those_in_float32(run, train, scenes, tmp_path):
+    trained = train("short", "--arm", "both", "--steps", 60, "--batch", 8)
+    means = {}
+    for precision in ("float32", "bfloat16"):
+        out = tmp_path / f"{precision}.json"
+        where = ["--data", scenes, "--weights", trained, "--out", out]
+        run("evaluate", *where, "--precision", precision)
+        result = runs.load_json(out)
+        assert result["precision"] == precision
+        means[precision] = [found["mean"]["psnr"] for found in result["sets"].values()]
+    assert means["bfloat16"] == pytest.approx(means["float32"], abs=0.02)
+    assert means["bfloat16"] != means["float32"]
 
 
 def test_at_the_start_a_pixels_noise_stays_where_it_is():

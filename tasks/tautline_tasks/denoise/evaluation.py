@@ -23,11 +23,15 @@ class Score:
 
 
 def evaluate(
-    net: model.DnCNN, files: list[Path], sigma: float, device: torch.device
+    net: model.DnCNN,
+    files: list[Path],
+    sigma: float,
+    device: torch.device,
+    precision: model.Precision = "float32",
 ) -> Iterator[Score]:
-    """Denoise each image with the noise of the protocol added to it, in float32."""
+    """Denoise each image with the noise of the protocol added to it."""
     for file in tqdm(files, desc=files[0].parent.name, mininterval=1.0):
         clean = images.read(file)
         noisy = data.with_test_noise(clean, sigma).to(device)
-        result = images.to_pixels(model.denoise(net, noisy))
+        result = images.to_pixels(model.denoise(net, noisy, precision))
         yield Score(file.stem, scores.psnr(clean, result), scores.ssim(clean, result))

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 import tautline
 
 Arm = Literal["none", "input", "output", "both", "zero", "blur"]
+Precision = Literal["float32", "bfloat16"]  # of convolutions
 
 COLOURS = 3
 _BLUR_SIZE = 3
@@ -111,9 +112,10 @@ def make(options: ModelOptions, seed: int) -> DnCNN:
         return DnCNN(options)
 
 
-def denoise(net: DnCNN, noisy: Tensor) -> Tensor:
-    """Apply a net in float32: a GPU's convolutions would round to TF32."""
-    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+def denoise(net: DnCNN, noisy: Tensor, precision: Precision = "float32") -> Tensor:
+    """Apply a net; float32 is float32 on a GPU too, whose convolutions would round to TF32."""
+    in_bfloat16 = torch.autocast(noisy.device.type, torch.bfloat16, enabled=precision == "bfloat16")
+    with in_bfloat16, torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         result: Tensor = net(noisy)
     return result
 

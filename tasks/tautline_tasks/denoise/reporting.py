@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tautline_tasks.images import Pixels, to_pixels
 from tautline_tasks.paired import difference
 
 Result = dict[str, Any]  # what `evaluate` wrote
+Log = dict[str, Any]  # what `train` wrote
 Scores = npt.NDArray[np.float64]  # (seeds, images)
 
 ARMS = {
@@ -30,6 +31,7 @@ ARMS = {
     "both": "DnCNNTV, both",
 }
 BASELINE = "none"
+LAYERS = ("at_input", "at_output")
 # By arm and sigma: PSNR on the test sets, in their order.
 PAPER = {
     ("none", 25): (31.24, 32.14, 31.52),
@@ -46,19 +48,34 @@ def page(results: Sequence[Result]) -> str:
     for sigma in sorted({result["sigma"] for result in results}):
         chosen = [result for result in results if result["sigma"] == sigma]
         lines += [f"## Sigma {sigma:g}", "", *_means(chosen, sigma), ""]
-        lines += ["Against DnCNN, pair by pair, dB (95 % confidence over seeds and images):", ""]
+        lines += [
+            "Against DnCNN, pair by pair, dB (95 % confidence over seeds and images; bold where "
+            "that leaves out 0):",
+            "",
+        ]
         lines += [*_differences(chosen), ""]
     return "\n".join(lines)
 
 
 def _setting(results: Sequence[Result]) -> Iterator[str]:
-    steps = sorted({result["training"]["steps"] for result in results})
-    machines = {result["machine"].get("gpu", result["machine"]["cpu"]) for result in results}
-    yield (
-        f"Trained on {data.TRAIN} for {', '.join(map(str, steps))} steps, all arms alike; tested "
-        f"on {', '.join(sorted(machines))}. PSNR in dB (SSIM), means over images and seeds, "
-        "± deviation over seeds. In italics: the paper's."
+    amounts = {
+        (result["training"]["steps"], result["training"]["batch"], result["noise"]["patch"])
+        for result in results
+    }
+    trained = (
+        f"{steps} steps of {batch} patches of {size} x {size}"
+        for steps, batch, size in sorted(amounts)
     )
+    precisions = sorted({result["precision"] for result in results})
+    yield (
+        f"Trained on {data.TRAIN} for {' or '.join(trained)}; tested in {', '.join(precisions)} on "
+        f"{_machines(result['machine'] for result in results)}. PSNR in dB (SSIM), means over "
+        "images and seeds, ± deviation over seeds. In italics: the paper's."
+    )
+
+
+def _machines(found: Iterable[dict[str, str]]) -> str:
+    return ", ".join(sorted({machine.get("gpu", machine["cpu"]) for machine in found}))
 
 
 def _by_arm(results: Sequence[Result]) -> dict[str, list[Result]]:
@@ -111,16 +128,57 @@ def _differences(results: Sequence[Result]) -> Iterator[str]:
         cells = []
         for test in tests:
             found = difference(_scores(pairs, test, "psnr"), _scores(against, test, "psnr"))
-            cells.append(f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})")
+            cell = f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+            cells.append(f"**{cell}**" if found.is_clear else cell)
         yield f"| {ARMS[arm]} | " + " | ".join(cells) + " |"
 
 
-def lambda_section(logs: Sequence[dict[str, Any]], folder: Path) -> str:
-    """Draw the lambdas of runs over training, and give the section that shows them."""
+def training_section(logs: Sequence[Log], folder: Path) -> str:
+    """Say how the runs were trained and what lambdas they learnt; draw these over training."""
+    machines = [log["machine"] for log in logs]
+    precisions = ", ".join(sorted({log["run"]["precision"] for log in logs}))
+    lines = [
+        "## Training",
+        "",
+        f"On {_machines(machines)}, {', '.join(sorted({m['threads'] for m in machines}))} threads "
+        f"a run, precision {precisions}; {', '.join(sorted({m['date'][:10] for m in machines}))}, "
+        f"commit {', '.join(sorted({m['commit'] for m in machines}))}, "
+        f"{'; '.join(sorted({m['packages'] for m in machines}))}. Last lambdas: images are in "
+        "[0, 1], means over colours and seeds, from the least to the greatest seed in brackets.",
+        "",
+        "| | sigma | runs | ms a step | lambda at the input | at the output |",
+        "|---|---|---|---|---|---|",
+        *_trainings(logs),
+        "",
+        f"![Lambdas over training](images/{_draw_lambdas(logs, folder).name})",
+        "",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _trainings(logs: Sequence[Log]) -> Iterator[str]:
+    groups: dict[tuple[float, str], list[Log]] = {}
+    for log in logs:
+        groups.setdefault((log["noise"]["sigma"], log["model"]["arm"]), []).append(log)
+    for sigma, arm in sorted(groups, key=lambda group: (group[0], list(ARMS).index(group[1]))):
+        runs = groups[sigma, arm]
+        times = [1000 * log["seconds"] / log["training"]["steps"] for log in runs]
+        lambdas = [_last_lambda(runs, layer) for layer in LAYERS]
+        cells = [ARMS[arm], f"{sigma:g}", str(len(runs)), f"{np.mean(times):.3g}", *lambdas]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _last_lambda(logs: Sequence[Log], layer: str) -> str:
+    found = [np.mean(last[layer]) for log in logs if layer in (last := log["history"][-1]["lam"])]
+    return f"{np.mean(found):.3g} ({min(found):.3g} to {max(found):.3g})" if found else ""
+
+
+def _draw_lambdas(logs: Sequence[Log], folder: Path) -> Path:
     file = folder / "denoise_lambdas.svg"
     folder.mkdir(parents=True, exist_ok=True)
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.5), sharey=True)
-    for axis, layer in zip(axes, ("at_input", "at_output"), strict=True):
+    for axis, layer in zip(axes, LAYERS, strict=True):
         for log in logs:
             points = [
                 (line["step"], np.mean(line["lam"][layer]))
@@ -138,10 +196,7 @@ def lambda_section(logs: Sequence[dict[str, Any]], folder: Path) -> str:
     axes[0].set_ylabel("lambda, mean of colours")
     figure.tight_layout()
     _save(figure, file)
-    return (
-        "## Lambda over training\n\n"
-        f"Images are in [0, 1].\n\n![Lambdas over training](images/{file.name})\n\n"
-    )
+    return file
 
 
 def stages_section(net: DnCNN, about: dict[str, Any], folder: Path) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from tautline_tasks import checkpoints
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 
@@ -19,6 +21,8 @@ def load(file: Path) -> tuple[DnCNN, dict[str, Any]]:
         raise ValueError(f"{file}: is of the task {about.get('task')!r}, not {TASK!r}")
     net = DnCNN(ModelOptions(**about["model"]))
     net.load_state_dict(tensors)
+    # Convolutions of whole images on a CPU take three quarters of the time in this format.
+    net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return net.eval().requires_grad_(False), about
 
 
