@@ -1,7 +1,9 @@
 # Denoising, from data to report, on a few rendered scenes.
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,7 +77,11 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
 
     photo = scenes / "CBSD68" / "scene0.png"
     run("apply", photo, tmp_path / "denoised.png", "--weights", net)
-    assert images.read(tmp_path / "denoised.png").shape == images.read(photo).shape
+    denoised = images.read(tmp_path / "denoised.png")
+    assert denoised.shape == images.read(photo).shape
+    copied = Path(shutil.copy(photo, tmp_path))
+    run("apply", copied, "--weights", net)
+    assert (images.read(tmp_path / "scene0_denoised.png") == denoised).all()
 
 
 def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path):
@@ -179,6 +185,21 @@ def test_tv_is_where_the_arm_says():
         stages = net.stages(x)
         assert torch.equal(stages.after_input, x) is not at_input
         assert torch.equal(stages.result, stages.before_output) is not at_output
+
+
+@pytest.mark.parametrize("rows", [1, 5, 16, 39, 40])
+def test_large_images_in_strips_are_what_they_are_whole(monkeypatch, rows):
+    net = model.make(ModelOptions(arm="both", depth=5, width=8), seed=0).double()
+    x = torch.rand(2, 3, 40, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    net(x)  # batch norms have statistics now
+    net.eval()
+    whole = net(x)
+    monkeypatch.setattr(model, "STRIP_PIXELS", 2 * 12 * rows)
+    calls = []
+    net.noise.register_forward_pre_hook(lambda _, arguments: calls.append(arguments[0].shape))
+    torch.testing.assert_close(net(x), whole, rtol=0, atol=1e-14)
+    assert len(calls) == -(-40 // rows)
+    assert max(shape[-2] for shape in calls) <= rows + 2 * 5
 
 
 def numbered(height, width):

@@ -231,9 +231,9 @@ def report(
 
 @app.command
 def apply(
-    photo: Annotated[Path, tyro.conf.Positional],
-    out: Annotated[Path, tyro.conf.Positional],
-    weights_file: Annotated[Path | None, tyro.conf.arg(name="weights")] = None,
+    photo: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PHOTO")],
+    out: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RESULT]")] = None,
+    weights_file: Annotated[Path | None, tyro.conf.arg(name="weights", metavar="FILE")] = None,
     sigma: int = 25,
     device: Device = "auto",
 ) -> None:
@@ -244,7 +244,8 @@ def apply(
     photo
         The noisy one, in any common format.
     out
-        Where the denoised one goes; its name says the format.
+        Where the denoised one goes; its name says the format. If not given, PHOTO_denoised.png
+        beside the photo.
     weights_file
         A net of yours, in place of the package's own.
     sigma
@@ -254,7 +255,9 @@ def apply(
     net, _ = weights.load(weights_file or weights.shipped(sigma))
     pixels = torch.from_numpy(images.read(photo).copy()).to(where)
     noisy = pixels.permute(2, 0, 1)[None].float() / 255
-    images.write(out, images.to_pixels(model.denoise(net.to(where), noisy)))
+    result = out or photo.with_name(f"{photo.stem}_denoised.png")
+    images.write(result, images.to_pixels(model.denoise(net.to(where), noisy)))
+    print(f"wrote {result}")
 
 
 @app.command

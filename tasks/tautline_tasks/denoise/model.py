@@ -17,6 +17,7 @@ Arm = Literal["none", "input", "output", "both", "zero", "blur"]
 Precision = Literal["float32", "bfloat16"]  # of convolutions
 
 COLOURS = 3
+STRIP_PIXELS = 2**21  # 0.5 GB in 64 channels of float32
 _BLUR_SIZE = 3
 _BATCH_NORM_EPS = 1e-4
 _ENDS_GAIN = 0.2  # of the first and the last convolution
@@ -82,10 +83,26 @@ class DnCNN(nn.Module):
             elif isinstance(layer, nn.BatchNorm2d):
                 layer.reset_parameters()
 
+    def estimate_noise(self, image: Tensor) -> Tensor:
+        """Estimate the noise, of large images strip by strip: they fit into memory so."""
+        height, width = image.shape[-2:]
+        rows = max(1, STRIP_PIXELS // (image.shape[0] * width))
+        if self.training or rows >= height:
+            whole: Tensor = self.noise(image)
+            return whole
+        # Each convolution sees a pixel further: a strip with so many beside it is as in the whole.
+        beside = sum(isinstance(layer, nn.Conv2d) for layer in self.noise)
+        strips = []
+        for top in range(0, height, rows):
+            first = max(0, top - beside)
+            seen = image[..., first : top + rows + beside, :]
+            strips.append(self.noise(seen)[..., top - first : top - first + rows, :])
+        return torch.cat(strips, dim=-2)
+
     def stages(self, noisy: Tensor) -> Stages:
         """Denoise, and keep what is on the way."""
         after_input = self.at_input(noisy)
-        before_output = after_input - self.noise(after_input)
+        before_output = after_input - self.estimate_noise(after_input)
         return Stages(after_input, before_output, self.at_output(before_output))
 
     def forward(self, noisy: Tensor) -> Tensor:
