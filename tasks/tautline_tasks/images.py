@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageOps
 from torch import Tensor
 
 SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
@@ -29,10 +29,10 @@ def files_of(folder: Path, what: str) -> list[Path]:
 
 
 def read(file: Path) -> Pixels:
-    """Read an image as RGB."""
+    """Read an image as RGB, upright as its camera says."""
     try:
         with Image.open(file) as image:
-            return np.asarray(image.convert("RGB"))
+            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except OSError as error:
         raise DataError(f"{file}: cannot be read as an image ({error})") from None
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from PIL import ExifTags, Image
 from torch import nn
 
 import tautline
@@ -169,6 +170,14 @@ def test_images_that_are_missing_or_broken_are_named(tmp_path):
     (tmp_path / "broken.png").write_bytes(b"no image")
     with pytest.raises(images.DataError, match=r"broken.png: cannot be read as an image"):
         images.read(tmp_path / "broken.png")
+
+
+def test_a_photo_that_was_taken_upright_is_upright(tmp_path):
+    pixels = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6  # to be turned a quarter clockwise
+    Image.fromarray(pixels).save(tmp_path / "turned.png", exif=exif)
+    assert (images.read(tmp_path / "turned.png") == np.rot90(pixels, -1)).all()
 
 
 def test_a_constant_difference_is_certain():

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 import torch
+from PIL import ExifTags, Image
 
 from tautline_tasks import checkpoints, runs
 from tautline_tasks.denoise import commands, data, weights
@@ -29,6 +30,11 @@ TRAINING = TrainingOptions(seed=3, steps=5, batch=4, lr=2e-3, last_lr=3e-4, lam_
 def scenes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scenes")
     data.generate(folder)
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6  # one is to be turned
+    turned = folder / data.TRAIN / "scene1.png"
+    with Image.open(turned) as image:
+        image.save(turned, exif=exif)
     return folder
 
 

@@ -48,7 +48,8 @@ Picture decode(std::string_view content) {
   const vips::VImage opened =
       vips::VImage::new_from_buffer(content.data(), content.size(), "",
                                     vips::VImage::option()->set("fail_on", VIPS_FAIL_ON_TRUNCATED));
-  const vips::VImage image = opened.colourspace(VIPS_INTERPRETATION_sRGB)
+  const vips::VImage image = opened.autorot()
+                                 .colourspace(VIPS_INTERPRETATION_sRGB)
                                  .extract_band(0, vips::VImage::option()->set("n", kColours))
                                  .cast(VIPS_FORMAT_UCHAR);
   std::size_t size = 0;
