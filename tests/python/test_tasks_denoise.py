@@ -11,7 +11,7 @@ import torch
 
 import tautline_tasks.__main__ as command_line
 from tautline_tasks import images, runs
-from tautline_tasks.denoise import data, model, scores, weights
+from tautline_tasks.denoise import data, model, reporting, scores, weights
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 
 TINY = ["--width", "4", "--depth", "4", "--patch", "16", "--batch", "4", "--device", "cpu"]
@@ -66,9 +66,12 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     assert f"{mean:.3f}"[:4] in text
     assert "| *DnCNN, the paper* | | *31.24* | *32.14* | *31.52* |" in text
     assert re.search(r"\| DnCNNTV, both \| (\*\*)?[+-]\d\.\d{3} \([+-]", text)
-    assert "6 steps of 4 patches of 16 x 16; tested in float32 on" in text
+    assert "## Sigma 25, trained for 6 steps of 4 patches of 16 x 16" in text
+    assert "tested in float32 on" in text
     lams = [np.mean(runs.load_json(log)["history"][-1]["lam"][f"at_{end}"]) for end in ENDS]
-    row = next(line for line in text.splitlines() if line.startswith("| DnCNNTV, both | 25 | 1 |"))
+    row = next(
+        line for line in text.splitlines() if line.startswith("| DnCNNTV, both | 25 | 6 | 1 |")
+    )
     for lam in lams:
         assert f"| {lam:.3g} ({lam:.3g} to {lam:.3g}) |" in row
     for picture in ("denoise_lambdas.svg", "denoise_stages.png"):
@@ -82,6 +85,36 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     copied = Path(shutil.copy(photo, tmp_path))
     run("apply", copied, "--weights", net)
     assert (images.read(tmp_path / "scene0_denoised.png") == denoised).all()
+
+
+def test_only_trainings_of_the_same_length_and_noise_are_compared():
+    def result(arm, steps, psnr, trained_against=25.0):
+        return {
+            "model": {"arm": arm},
+            "training": {"seed": 0, "steps": steps, "batch": 2},
+            "noise": {"sigma": trained_against, "patch": 40},
+            "sigma": 25.0,
+            "precision": "float32",
+            "machine": {"cpu": "a CPU"},
+            "sets": {"CBSD68": {"images": {"scene": {"psnr": psnr, "ssim": 0.9}}}},
+        }
+
+    page = reporting.page(
+        [
+            result("none", 10, 30.25),
+            result("both", 20, 31.0),
+            result("both", 10, 30.5),
+            result("both", 10, 29.0, trained_against=15.0),
+        ]
+    )
+    assert "| DnCNNTV, both | **+0.250 (+0.250 to +0.250)** |" in page
+    assert page.count("to +0.") == 1
+    headings = [line for line in page.splitlines() if line.startswith("## ")]
+    assert headings == [
+        "## Sigma 25, trained against 15 for 10 steps of 2 patches of 40 x 40",
+        "## Sigma 25, trained for 10 steps of 2 patches of 40 x 40",
+        "## Sigma 25, trained for 20 steps of 2 patches of 40 x 40",
+    ]
 
 
 def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path):

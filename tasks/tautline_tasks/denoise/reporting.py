@@ -45,9 +45,8 @@ _PHOTO = (slice(0, 200), slice(100, 340))  # of scikit-image's astronaut: her fa
 def page(results: Sequence[Result]) -> str:
     """Give the tables of all results."""
     lines = ["# Colour image denoising", "", *_setting(results), ""]
-    for sigma in sorted({result["sigma"] for result in results}):
-        chosen = [result for result in results if result["sigma"] == sigma]
-        lines += [f"## Sigma {sigma:g}", "", *_means(chosen, sigma), ""]
+    for (sigma, *_), chosen in sorted(_alike(results).items()):
+        lines += [f"## Sigma {sigma:g}, {_training(chosen[0])}", "", *_means(chosen, sigma), ""]
         lines += [
             "Against DnCNN, pair by pair, dB (95 % confidence over seeds and images; bold where "
             "that leaves out 0):",
@@ -58,20 +57,29 @@ def page(results: Sequence[Result]) -> str:
 
 
 def _setting(results: Sequence[Result]) -> Iterator[str]:
-    amounts = {
-        (result["training"]["steps"], result["training"]["batch"], result["noise"]["patch"])
-        for result in results
-    }
-    trained = (
-        f"{steps} steps of {batch} patches of {size} x {size}"
-        for steps, batch, size in sorted(amounts)
-    )
     precisions = sorted({result["precision"] for result in results})
     yield (
-        f"Trained on {data.TRAIN} for {' or '.join(trained)}; tested in {', '.join(precisions)} on "
+        f"Trained on {data.TRAIN}; tested in {', '.join(precisions)} on "
         f"{_machines(result['machine'] for result in results)}. PSNR in dB (SSIM), means over "
         "images and seeds, ± deviation over seeds. In italics: the paper's."
     )
+
+
+def _alike(results: Sequence[Result]) -> dict[tuple[float, ...], list[Result]]:
+    """Group results that may be compared: against the same noise, of trainings as long."""
+    found: dict[tuple[float, ...], list[Result]] = {}
+    for result in results:
+        noise, training = result["noise"], result["training"]
+        amount = (training["steps"], training["batch"], noise["patch"])
+        found.setdefault((result["sigma"], noise["sigma"], *amount), []).append(result)
+    return found
+
+
+def _training(result: Result) -> str:
+    noise, training = result["noise"], result["training"]
+    patches = f"{training['batch']} patches of {noise['patch']} x {noise['patch']}"
+    against = f" against {noise['sigma']:g}" if noise["sigma"] != result["sigma"] else ""
+    return f"trained{against} for {training['steps']} steps of {patches}"
 
 
 def _machines(found: Iterable[dict[str, str]]) -> str:
@@ -146,8 +154,8 @@ def training_section(logs: Sequence[Log], folder: Path) -> str:
         f"{'; '.join(sorted({m['packages'] for m in machines}))}. Last lambdas: images are in "
         "[0, 1], means over colours and seeds, from the least to the greatest seed in brackets.",
         "",
-        "| | sigma | runs | ms a step | lambda at the input | at the output |",
-        "|---|---|---|---|---|---|",
+        "| | sigma | steps | runs | ms a step | lambda at the input | at the output |",
+        "|---|---|---|---|---|---|---|",
         *_trainings(logs),
         "",
         f"![Lambdas over training](images/{_draw_lambdas(logs, folder).name})",
@@ -158,15 +166,22 @@ def training_section(logs: Sequence[Log], folder: Path) -> str:
 
 
 def _trainings(logs: Sequence[Log]) -> Iterator[str]:
-    groups: dict[tuple[float, str], list[Log]] = {}
-    for log in logs:
-        groups.setdefault((log["noise"]["sigma"], log["model"]["arm"]), []).append(log)
-    for sigma, arm in sorted(groups, key=lambda group: (group[0], list(ARMS).index(group[1]))):
-        runs = groups[sigma, arm]
-        times = [1000 * log["seconds"] / log["training"]["steps"] for log in runs]
+    for (sigma, steps, arm), runs in _by_training(logs).items():
+        times = [1000 * log["seconds"] / steps for log in runs]
         lambdas = [_last_lambda(runs, layer) for layer in LAYERS]
-        cells = [ARMS[arm], f"{sigma:g}", str(len(runs)), f"{np.mean(times):.3g}", *lambdas]
+        time = f"{np.mean(times):.3g}"
+        cells = [ARMS[arm], f"{sigma:g}", str(steps), str(len(runs)), time, *lambdas]
         yield f"| {' | '.join(cells)} |"
+
+
+def _by_training(logs: Sequence[Log]) -> dict[tuple[float, int, str], list[Log]]:
+    """Group runs that differ in their seed alone, by sigma, steps and arm."""
+    found: dict[tuple[float, int, str], list[Log]] = {}
+    for log in logs:
+        key = (log["noise"]["sigma"], log["training"]["steps"], log["model"]["arm"])
+        found.setdefault(key, []).append(log)
+    arms = list(ARMS)
+    return {key: found[key] for key in sorted(found, key=lambda k: (*k[:2], arms.index(k[2])))}
 
 
 def _last_lambda(logs: Sequence[Log], layer: str) -> str:
@@ -179,16 +194,17 @@ def _draw_lambdas(logs: Sequence[Log], folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.5), sharey=True)
     for axis, layer in zip(axes, LAYERS, strict=True):
-        for log in logs:
-            points = [
-                (line["step"], np.mean(line["lam"][layer]))
-                for line in log["history"]
-                if layer in line["lam"]
-            ]
-            if points:
-                arm, sigma = log["model"]["arm"], log["noise"]["sigma"]
-                label = f"{arm}, sigma {sigma:g}, seed {log['training']['seed']}"
-                axis.plot(*zip(*points, strict=True), label=label, linewidth=1)
+        for number, ((sigma, steps, arm), runs) in enumerate(_by_training(logs).items()):
+            label: str | None = f"{arm}, sigma {sigma:g}, {steps} steps"
+            for log in runs:
+                points = [
+                    (line["step"], np.mean(line["lam"][layer]))
+                    for line in log["history"]
+                    if layer in line["lam"]
+                ]
+                if points:
+                    axis.plot(*zip(*points, strict=True), f"C{number}", label=label, linewidth=1)
+                    label = None  # seeds look alike
         axis.set(title=layer.replace("_", " "), xlabel="step", yscale="log")
         axis.grid(alpha=0.3)
         if axis.lines:
