@@ -47,12 +47,7 @@ def page(results: Sequence[Result]) -> str:
     lines = ["# Colour image denoising", "", *_setting(results), ""]
     for (sigma, *_), chosen in sorted(_alike(results).items()):
         lines += [f"## Sigma {sigma:g}, {_training(chosen[0])}", "", *_means(chosen, sigma), ""]
-        lines += [
-            "Against DnCNN, pair by pair, dB (95 % confidence over seeds and images; bold where "
-            "that leaves out 0):",
-            "",
-        ]
-        lines += [*_differences(chosen), ""]
+        lines += _differences(chosen)
     return "\n".join(lines)
 
 
@@ -122,15 +117,15 @@ def _means(results: Sequence[Result], sigma: float) -> Iterator[str]:
             yield f"| *{ARMS[arm]}, the paper* | | " + " | ".join(shown) + " |"
 
 
-def _differences(results: Sequence[Result]) -> Iterator[str]:
+def _differences(results: Sequence[Result]) -> list[str]:
+    """Give the table of arms against the baseline, of seeds that both have."""
     tests = _tests(results)
     arms = _by_arm(results)
-    yield "| | " + " | ".join(tests) + " |"
-    yield "|---" * (1 + len(tests)) + "|"
-    baseline = {result["training"]["seed"]: result for result in arms.get(BASELINE, [])}
+    baseline = {result["training"]["seed"]: result for result in arms.pop(BASELINE, [])}
+    rows = []
     for arm, runs in arms.items():
         pairs = [run for run in runs if run["training"]["seed"] in baseline]
-        if arm == BASELINE or not pairs:
+        if not pairs:
             continue
         against = [baseline[run["training"]["seed"]] for run in pairs]
         cells = []
@@ -138,7 +133,18 @@ def _differences(results: Sequence[Result]) -> Iterator[str]:
             found = difference(_scores(pairs, test, "psnr"), _scores(against, test, "psnr"))
             cell = f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
             cells.append(f"**{cell}**" if found.is_clear else cell)
-        yield f"| {ARMS[arm]} | " + " | ".join(cells) + " |"
+        rows.append(f"| {ARMS[arm]} | {len(pairs)} | " + " | ".join(cells) + " |")
+    if not rows:
+        return []
+    return [
+        "Against DnCNN, pair by pair, dB (95 % confidence over seeds and images; bold where that "
+        "leaves out 0):",
+        "",
+        "| | seeds | " + " | ".join(tests) + " |",
+        "|---" * (2 + len(tests)) + "|",
+        *rows,
+        "",
+    ]
 
 
 def training_section(logs: Sequence[Log], folder: Path) -> str:
