@@ -48,7 +48,7 @@ def page(results: Sequence[Result]) -> str:
     for (sigma, *_), chosen in sorted(_alike(results).items()):
         lines += [f"## Sigma {sigma:g}, {_training(chosen[0])}", "", *_means(chosen, sigma), ""]
         lines += _differences(chosen)
-    return "\n".join(lines)
+    return "\n".join([*lines, ""])
 
 
 def _setting(results: Sequence[Result]) -> Iterator[str]:
@@ -166,9 +166,8 @@ def training_section(logs: Sequence[Log], folder: Path) -> str:
         "",
         f"![Lambdas over training](images/{_draw_lambdas(logs, folder).name})",
         "",
-        "",
     ]
-    return "\n".join(lines)
+    return "\n".join([*lines, ""])
 
 
 def _trainings(logs: Sequence[Log]) -> Iterator[str]:
