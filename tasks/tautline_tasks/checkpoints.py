@@ -74,3 +74,9 @@ def restore(
             state.setdefault(int(index), {})[key] = tensor
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})
+    # Files have tensors in rows. What lies in memory as its parameter does is added up in the same
+    # order, and a GPU's fused Adam takes nothing else.
+    for parameter, kept in optimizer.state.items():
+        for key, value in kept.items():
+            if value.shape == parameter.shape:
+                kept[key] = torch.empty_like(parameter).copy_(value)

@@ -24,7 +24,10 @@ class KilledError(Exception):
 
 def small_net():
     torch.manual_seed(0)
-    return nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), tautline.TVLayer(2), nn.BatchNorm2d(2))
+    return nn.Sequential(
+        *[nn.Conv2d(1, 2, 3, padding=1), tautline.TVLayer(2), nn.BatchNorm2d(2)],
+        nn.Conv2d(2, 2, 3),
+    )
 
 
 def small_loss(killed_at=None):
@@ -110,7 +113,7 @@ def test_lambda_has_its_own_rate_and_no_weight_decay():
     assert lams["params"][0] is net[1].raw_lam
     assert lams["weight_decay"] == 0
     assert (others["factor"], lams["factor"]) == (1.0, 50.0)
-    assert len(others["params"]) == 4
+    assert len(others["params"]) == 6
     optimizer = torch.optim.SGD(training.parameter_groups(net, 1.0), lr=0.1, weight_decay=0.5)
     before = net[1].raw_lam.detach().clone()
     for parameter in net.parameters():
@@ -141,6 +144,29 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch
     tensors, about = checkpoints.load(file)
     assert torch.equal(tensors["a"], torch.ones(2))
     assert about == {"number": 1}
+
+
+def test_a_fused_optimizer_goes_on_with_channels_last(tmp_path):
+    # As on a GPU; it refuses means of gradients that lie otherwise in memory than weights do.
+    def start():
+        net = small_net().to(memory_format=torch.channels_last)
+        return net, torch.optim.Adam(net.parameters(), fused=True)
+
+    def step(net, optimizer, number):
+        optimizer.zero_grad()
+        small_loss()(net, number, Share()).backward()
+        optimizer.step()
+
+    whole = start()
+    step(*whole, 0)
+    file = tmp_path / "checkpoint.safetensors"
+    checkpoints.save(file, checkpoints.training_state(*whole), {})
+    resumed = start()
+    checkpoints.restore(*resumed, checkpoints.load(file)[0])
+    for each in (whole, resumed):
+        step(*each, 1)
+    for one, other in zip(whole[0].parameters(), resumed[0].parameters(), strict=True):
+        assert torch.equal(one, other)
 
 
 def test_a_foreign_file_is_refused(tmp_path):

@@ -170,11 +170,13 @@ def test_at_the_start_a_pixels_noise_stays_where_it_is():
     assert near.sum() > 0.5 * change.sum()
 
 
-def test_a_stopped_command_goes_on(train, tmp_path, capsys):
-    train("stopped", "--steps", 6, "--minutes", 0, "--log-every", 2)
-    assert "2 steps, stopped; the same command goes on" in capsys.readouterr().out
-    resumed, _ = weights.load(train("stopped", "--steps", 6, "--log-every", 2))
-    whole, _ = weights.load(train("whole", "--steps", 6, "--log-every", 2))
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_stopped_command_goes_on(train, tmp_path, capsys, precision):
+    options = ["--steps", 12, "--log-every", 4, "--width", 16, "--precision", precision]
+    train("stopped", *options, "--minutes", 0)
+    assert "4 steps, stopped; the same command goes on" in capsys.readouterr().out
+    resumed, _ = weights.load(train("stopped", *options))
+    whole, _ = weights.load(train("whole", *options))
     for name, tensor in whole.state_dict().items():
         assert torch.equal(tensor, resumed.state_dict()[name]), name
 
