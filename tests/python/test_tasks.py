@@ -213,16 +213,27 @@ def test_a_constant_difference_is_certain():
     assert found.is_clear
 
 
-def test_the_interval_has_the_mean_as_often_as_it_says():
-    # 40 seeds of 60 images, so that the bootstrap is near what it estimates.
+@pytest.mark.parametrize(
+    ("seeds", "images"), [(3, 68), (3, 18), (5, 24), (40, 60), (1, 24), (5, 1)]
+)
+@pytest.mark.parametrize("of_seed", [0.0, 0.3, 2.0])
+def test_the_interval_has_the_mean_as_often_as_it_says(seeds, images, of_seed):
     generator = np.random.default_rng(3)
+    count = 2000
     hits = 0
-    for _ in range(60):
-        of_seeds, of_images = generator.normal(0, 1, (40, 1)), generator.normal(0, 1, (1, 60))
-        pairs = 0.1 + of_seeds + of_images + generator.normal(0, 1, (40, 60))
+    for _ in range(count):
+        shared = generator.normal(0, of_seed, (seeds, 1)) if seeds > 1 else 0  # else not to be seen
+        of_image = generator.normal(0, 1, (1, images)) if images > 1 else 0
+        pairs = 0.1 + shared + of_image + generator.normal(0, 1, (seeds, images))
         found = difference(pairs, np.zeros_like(pairs))
         hits += found.low < 0.1 < found.high
-    assert 53 <= hits < 60  # 57 are expected, with a deviation of 1.7
+    assert 0.93 < hits / count < 0.98  # its deviation is 0.005; cautious where freedoms are few
+
+
+def test_one_pair_tells_nothing():
+    found = difference(np.array([[31.0]]), np.array([[30.0]]))
+    assert found.mean == 1
+    assert not found.is_clear
 
 
 def test_scores_that_are_no_pairs_are_refused():

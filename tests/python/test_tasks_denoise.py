@@ -87,6 +87,9 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     assert (images.read(tmp_path / "scene0_denoised.png") == denoised).all()
 
 
+IMAGES = {"one": 0.0, "two": 0.5}
+
+
 def test_only_trainings_of_the_same_length_and_noise_are_compared():
     def result(arm, steps, psnr, trained_against=25.0):
         return {
@@ -96,7 +99,13 @@ def test_only_trainings_of_the_same_length_and_noise_are_compared():
             "sigma": 25.0,
             "precision": "float32",
             "machine": {"cpu": "a CPU"},
-            "sets": {"CBSD68": {"images": {"scene": {"psnr": psnr, "ssim": 0.9}}}},
+            "sets": {
+                "CBSD68": {
+                    "images": {
+                        name: {"psnr": psnr + add, "ssim": 0.9} for name, add in IMAGES.items()
+                    }
+                }
+            },
         }
 
     page = reporting.page(
