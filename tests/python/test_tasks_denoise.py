@@ -210,6 +210,15 @@ def test_the_net_has_the_parameters_of_kair():
     assert sum(p.numel() for p in DnCNN(ModelOptions(arm="none")).parameters()) == 559_363
 
 
+@pytest.mark.parametrize("arm", ["none", "both", "zero", "blur"])
+def test_images_are_not_rounded_to_bfloat16_in_any_arm(arm):
+    net = model.make(ModelOptions(arm=arm, depth=3, width=4), seed=0)
+    with torch.autocast("cpu", torch.bfloat16):
+        stages = net.stages(torch.rand(1, 3, 8, 8))
+    for image in (stages.after_input, stages.before_output, stages.result):
+        assert image.dtype == torch.float32
+
+
 @pytest.mark.parametrize("arm", ["zero", "blur"])
 def test_controls_begin_as_the_identity(arm):
     net = DnCNN(ModelOptions(arm=arm))

@@ -147,10 +147,21 @@ def _site(options: ModelOptions, where: Literal["input", "output"]) -> nn.Module
     return nn.Identity()
 
 
+class _ColourFilter(nn.Conv2d):
+    """A filter for each colour, in float32 as TV layers are: the image is not to be rounded."""
+
+    def forward(self, image: Tensor) -> Tensor:
+        with torch.autocast(image.device.type, enabled=False):
+            return super().forward(image.float())
+
+
 def _identity_filter() -> nn.Conv2d:
     """Make a filter for each colour that begins as the identity, without a random number."""
     filters: nn.Conv2d = nn.utils.skip_init(
-        nn.Conv2d, COLOURS, COLOURS, _BLUR_SIZE, padding=_BLUR_SIZE // 2, groups=COLOURS, bias=False
+        *[_ColourFilter, COLOURS, COLOURS, _BLUR_SIZE],
+        padding=_BLUR_SIZE // 2,
+        groups=COLOURS,
+        bias=False,
     )
     nn.init.dirac_(filters.weight, groups=COLOURS)
     return filters
