@@ -7,7 +7,7 @@ import sys
 import tyro
 
 from tautline_tasks.denoise.commands import app as denoise
-from tautline_tasks.images import DataError
+from tautline_tasks.errors import InputError
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
             description=__doc__,
             config=(tyro.conf.OmitArgPrefixes,),
         )
-    except DataError as error:
+    except InputError as error:
         sys.exit(f"tautline_tasks: {error}")
 
 

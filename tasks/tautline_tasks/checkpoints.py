@@ -5,9 +5,11 @@ Files are safetensors, with what is known about the tensors as JSON in their met
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor, nn
+
+from tautline_tasks.errors import InputError
 
 _ABOUT = "about"
 _MODEL = "model."
@@ -41,11 +45,54 @@ def save(file: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) ->
 
 def load(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `save` wrote; tensors are on the CPU."""
-    with safetensors.safe_open(file, framework="pt") as opened:
-        about = (opened.metadata() or {}).get(_ABOUT)
-        if about is None:
-            raise ValueError(f"{file}: was not written by tautline_tasks")
-        return {name: opened.get_tensor(name) for name in opened.keys()}, json.loads(about)  # noqa: SIM118
+    with _opened(file) as opened:
+        return {name: opened.get_tensor(name) for name in opened.keys()}, _about(opened, file)  # noqa: SIM118
+
+
+def load_about(file: Path) -> dict[str, Any]:
+    """Read what is known about the tensors of a file."""
+    with _opened(file) as opened:
+        return _about(opened, file)
+
+
+def check_about(file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse a file that is not of the run that is wanted."""
+    for key, value in wanted.items():
+        if found.get(key) != value:
+            raise InputError(
+                f"{file}: is of another run: {key} is {found.get(key)} there, {value} here. "
+                "Give another folder, or delete it."
+            )
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes of this program out of a run's folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{folder}: another process is training there") from None
+        yield
+    finally:
+        os.close(opened)
+
+
+def _opened(file: Path) -> Any:
+    try:
+        return safetensors.safe_open(file, framework="pt")
+    except (OSError, safetensors.SafetensorError) as error:
+        raise InputError(f"{file}: cannot be read as safetensors ({error})") from None
+
+
+def _about(opened: Any, file: Path) -> dict[str, Any]:
+    about = (opened.metadata() or {}).get(_ABOUT)
+    if about is None:
+        raise InputError(f"{file}: was not written by tautline_tasks")
+    found: dict[str, Any] = json.loads(about)
+    return found
 
 
 def training_state(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -9,22 +9,20 @@ import numpy.typing as npt
 from PIL import Image, ImageOps
 from torch import Tensor
 
+from tautline_tasks.errors import InputError
+
 SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
 Pixels = npt.NDArray[np.uint8]  # (height, width, 3)
 
 
-class DataError(Exception):
-    """Data are missing or cannot be read; the message says what to do about it."""
-
-
 def files_of(folder: Path, what: str) -> list[Path]:
     """List a folder's images by name, or say what should be there."""
     if not folder.is_dir():
-        raise DataError(f"{folder}: not there. {what}")
+        raise InputError(f"{folder}: not there. {what}")
     found = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
     if not found:
-        raise DataError(f"{folder}: has no images. {what}")
+        raise InputError(f"{folder}: has no images. {what}")
     return found
 
 
@@ -34,13 +32,22 @@ def read(file: Path) -> Pixels:
         with Image.open(file) as image:
             return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except OSError as error:
-        raise DataError(f"{file}: cannot be read as an image ({error})") from None
+        raise InputError(f"{file}: cannot be read as an image ({error})") from None
 
 
 def to_pixels(image: Tensor) -> Pixels:
     """Round an image of shape (1, 3, H, W) in [0, 1] to 8 bits; what is outside is clipped."""
     values = image[0].clamp(0, 1).mul(255).round()
     return values.permute(1, 2, 0).cpu().numpy().astype(np.uint8)
+
+
+def check_result(file: Path) -> None:
+    """Say what is wrong with the name of an image that is to be written, before work is done."""
+    if file.suffix.lower() not in SUFFIXES:
+        known = ", ".join(sorted(SUFFIXES))
+        raise InputError(f"{file}: its name must end in one of {known}")
+    if not file.parent.is_dir():
+        raise InputError(f"{file}: there is no folder {file.parent}")
 
 
 def write(file: Path, pixels: Pixels) -> None:

@@ -37,11 +37,11 @@ def as_arguments(options: Any, *, without: frozenset[str] = frozenset()) -> list
     return found
 
 
-def run_all(jobs: Sequence[Job], at_once: int, minutes: float | None = None) -> None:
+def run_all(jobs: Sequence[Job], at_once: int, minutes: float | None = None) -> list[Path]:
     """Run jobs in their order; after `minutes` no more are begun, and those that run are told.
 
     Each gets `--minutes` with what is left, and its share of the cores unless OMP_NUM_THREADS says
-    otherwise. If any fails the others go on, and it is named at the end.
+    otherwise. If any fails the others go on; returns the logs of those that did.
     """
     began = time.monotonic()
     threads = str(max(1, len(os.sched_getaffinity(0)) // at_once))
@@ -62,6 +62,4 @@ def run_all(jobs: Sequence[Job], at_once: int, minutes: float | None = None) -> 
 
     with ThreadPoolExecutor(at_once) as pool:
         codes = list(pool.map(run, jobs))
-    failed = [str(job.log) for job, code in zip(jobs, codes, strict=True) if code != 0]
-    if failed:
-        raise SystemExit(f"failed, see {', '.join(failed)}")
+    return [job.log for job, code in zip(jobs, codes, strict=True) if code != 0]

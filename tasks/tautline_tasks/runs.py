@@ -44,6 +44,11 @@ def hash_of_files(files: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
+def hash_of_file(file: Path) -> str:
+    """Give the SHA-256 of a file's content."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def save_json(file: Path, content: Mapping[str, Any]) -> None:
     """Write JSON, whole or not at all; a line for each entry of each entry."""
     entries = ",\n".join(f"{json.dumps(key)}: {_lines(value)}" for key, value in content.items())
@@ -77,6 +82,7 @@ def _commit() -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # else this is a copy somewhere
         changes = " with changes" if git("status", "--porcelain", "--untracked-files=no") else ""
         return git("rev-parse", "--short", "HEAD") + changes
     except (OSError, subprocess.CalledProcessError):

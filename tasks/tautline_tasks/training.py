@@ -6,11 +6,12 @@ comes from its number and the seed, so that a run which was killed goes on as if
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +23,7 @@ from tqdm import tqdm
 
 import tautline
 from tautline_tasks import checkpoints, runs
+from tautline_tasks.errors import InputError
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -52,7 +54,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where and by what means a run is made: its result is the same but for rounding."""
+    """Where and by what means a run is made; all but its precision may change where it goes on."""
 
     device: Device = "auto"
     precision: Precision = "auto"
@@ -96,7 +98,7 @@ class Finished:
 def pick_device(wanted: Device) -> torch.device:
     """Give the GPU of this process, or the CPU."""
     if wanted == "cuda" and not torch.cuda.is_available():
-        raise SystemExit("--device cuda: torch finds no GPU here")
+        raise InputError("--device cuda: torch finds no GPU here")
     if wanted == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
@@ -170,35 +172,55 @@ def train(
 ) -> Finished:
     """Train a net to the last step, from a checkpoint in `folder` if there is one.
 
-    Leaves `weights.safetensors` and `run.json` there when it is done. `about` are the task's own
-    options and data: a checkpoint of others is refused.
+    Keeps `run.json` there, and leaves `weights.safetensors` when it is done. `about` are the task's
+    own options and data: a checkpoint of others is refused.
     """
+    if options.batch % share.count:
+        raise InputError(
+            f"--batch: must be a multiple of the {share.count} processes, got {options.batch}"
+        )
+    with checkpoints.alone_in(folder) if share.rank == 0 else nullcontext():
+        return _train(net, loss, options, run, folder, about, share)
+
+
+def _train(
+    net: nn.Module,
+    loss: StepLoss,
+    options: TrainingOptions,
+    run: RunOptions,
+    folder: Path,
+    about: dict[str, Any],
+    share: Share,
+) -> Finished:
     device = next(net.parameters()).device
     mixed = is_mixed(run.precision, device)
-    about = {**about, "training": runs.as_options(options)}
+    run = dataclasses.replace(run, precision="bfloat16" if mixed else "float32")
+    machine = {**runs.about_machine(device), "processes": str(share.count)}
     groups = parameter_groups(net, options.lam_lr_factor)
     optimizer = torch.optim.Adam(groups, fused=device.type == "cuda")
-    history = _resume(folder, net, optimizer, about)
+    about = {**about, "training": runs.as_options(options)}
+    log = _Log(about, runs.as_options(run), machine)
+    log.resume(folder / CHECKPOINT, net, optimizer)
+    if log.step == options.steps and (folder / WEIGHTS).exists():
+        return Finished(is_done=True, steps=log.step, seconds=0.0)
     called = _called(net, run.compile, share)
     writer = _writer(folder) if run.tensorboard and share.rank == 0 else None
     began = time.monotonic()
-    loss_sum = torch.tensor(history.loss_sum, device=device)
+    before = log.seconds
+    loss_sum = torch.tensor(log.loss_sum, device=device)
     progress = tqdm(
-        range(history.step, options.steps),
-        initial=history.step,
+        range(log.step, options.steps),
+        initial=log.step,
         total=options.steps,
         disable=share.rank != 0,
         mininterval=1.0,
     )
 
     def save() -> None:
-        history.loss_sum = loss_sum.item()
-        seconds = history.seconds + time.monotonic() - began
+        log.loss_sum = _mean_of_all(loss_sum, share)
+        log.seconds = before + time.monotonic() - began
         if share.rank == 0:
-            state = {"steps": history.step, "loss_sum": history.loss_sum, "seconds": seconds}
-            everything = {**about, **state, "history": history.lines}
-            tensors = checkpoints.training_state(net, optimizer)
-            checkpoints.save(folder / CHECKPOINT, tensors, everything)
+            log.save(folder, net, optimizer)
 
     for step in progress:
         for group in optimizer.param_groups:
@@ -209,45 +231,44 @@ def train(
         value.backward()
         optimizer.step()
         loss_sum += value.detach()
-        history.step = step + 1
-        if history.step % run.log_every == 0 or history.step == options.steps:
-            mean = loss_sum.item() / (history.step - history.logged)
+        log.step = step + 1
+        if log.step % run.log_every == 0 or log.step == options.steps:
+            mean = _mean_of_all(loss_sum, share) / (log.step - log.last_line)
             loss_sum.zero_()
-            history.add(mean, lambdas_of(net))
+            log.add(mean, lambdas_of(net))
             progress.set_postfix(loss=f"{mean:.5f}", refresh=False)
             if writer:
-                _write_scalars(writer, history.lines[-1])
+                _write_scalars(writer, log.lines[-1])
             if not math.isfinite(mean):
-                raise RuntimeError(f"the loss is {mean} after {history.step} steps")
+                raise RuntimeError(f"the loss is {mean} after {log.step} steps")
             if run.minutes is not None and _first_says(time.monotonic() - began > 60 * run.minutes):
                 break
-        if history.step % run.checkpoint_every == 0 and history.step < options.steps:
+        if log.step % run.checkpoint_every == 0 and log.step < options.steps:
             save()
     save()
     if writer:
         writer.close()
-    seconds = time.monotonic() - began
-    is_done = history.step == options.steps
-    if is_done and share.rank == 0:
-        machine = {**runs.about_machine(device), "processes": str(share.count)}
-        log = {**about, "run": runs.as_options(run), "machine": machine}
-        log |= {"seconds": round(history.seconds + seconds, 1), "history": history.lines}
+    is_done = log.step == options.steps
+    if is_done and share.rank == 0:  # the last file: where it is, so are all others
         checkpoints.save(folder / WEIGHTS, net.state_dict(), about)
-        runs.save_json(folder / LOG, log)
-    return Finished(is_done, history.step, seconds)
+    return Finished(is_done, log.step, time.monotonic() - began)
 
 
 @dataclass
-class _History:
-    """What is known of the steps so far."""
+class _Log:
+    """What is known of a run and its steps so far."""
 
+    about: dict[str, Any]
+    run: dict[str, Any]  # options and machine of this call
+    machine: dict[str, str]
+    earlier: list[dict[str, Any]] = field(default_factory=list)  # calls: options, machine, steps
     step: int = 0  # how many have been made
     loss_sum: float = 0.0  # of those since the last line
     seconds: float = 0.0
     lines: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def logged(self) -> int:
+    def last_line(self) -> int:
         """The step of the last line."""
         return self.lines[-1]["step"] if self.lines else 0
 
@@ -255,22 +276,42 @@ class _History:
         """Add a line: the mean loss since the last one, and lambdas."""
         self.lines.append({"step": self.step, "loss": loss, "lam": lambdas})
 
+    def save(self, folder: Path, net: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Write the run's log, and the checkpoint to resume from."""
+        content = {
+            **self.about,
+            "run": self.run,
+            "machine": self.machine,
+            "earlier": self.earlier,
+            "steps": self.step,
+            "seconds": round(self.seconds, 1),
+            "history": self.lines,
+        }
+        runs.save_json(folder / LOG, content)
+        tensors = checkpoints.training_state(net, optimizer)
+        checkpoints.save(folder / CHECKPOINT, tensors, {**content, "loss_sum": self.loss_sum})
 
-def _resume(
-    folder: Path, net: nn.Module, optimizer: torch.optim.Optimizer, about: dict[str, Any]
-) -> _History:
-    file = folder / CHECKPOINT
-    if not file.exists():
-        return _History()
-    tensors, found = checkpoints.load(file)
-    for key, value in about.items():
-        if found.get(key) != value:
-            raise SystemExit(
-                f"{file}: is of another run: {key} is {found.get(key)} there, {value} here. "
-                "Give another folder, or delete it."
-            )
-    checkpoints.restore(net, optimizer, tensors)
-    return _History(found["steps"], found["loss_sum"], found["seconds"], found["history"])
+    def resume(self, file: Path, net: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Go on from a checkpoint, if there is one of this run."""
+        if not file.exists():
+            return
+        tensors, found = checkpoints.load(file)
+        checkpoints.check_about(file, found, self.about)
+        precision = self.run["precision"]
+        checkpoints.check_about(file, found["run"], {"precision": precision})
+        checkpoints.restore(net, optimizer, tensors)
+        call = {key: found[key] for key in ("run", "machine", "steps")}
+        self.earlier = [*found["earlier"], call]
+        self.step, self.loss_sum = found["steps"], found["loss_sum"]
+        self.seconds, self.lines = found["seconds"], found["history"]
+
+
+def _mean_of_all(value: Tensor, share: Share) -> float:
+    """Give the mean over all processes, to all of them."""
+    if share.count > 1:
+        torch.distributed.all_reduce(value)
+        value /= share.count
+    return value.item()
 
 
 def _called(net: nn.Module, is_compiled: bool, share: Share) -> Callable[[Tensor], Tensor]:

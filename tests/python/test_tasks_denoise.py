@@ -10,9 +10,10 @@ import pytest
 import torch
 
 import tautline_tasks.__main__ as command_line
-from tautline_tasks import images, runs
+from tautline_tasks import checkpoints, images, runs
 from tautline_tasks.denoise import data, model, reporting, scores, weights
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
+from tautline_tasks.errors import InputError
 
 TINY = ["--width", "4", "--depth", "4", "--patch", "16", "--batch", "4", "--device", "cpu"]
 CPU = torch.device("cpu")
@@ -126,7 +127,7 @@ def test_only_trainings_of_the_same_length_and_noise_are_compared():
     ]
 
 
-def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path):
+def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path, capsys):
     def call(*arms):
         options = ["--seeds", 1, "--sigmas", 50, "--steps", 2, "--device", "cpu", "--batch", 2]
         rest = ["--no-tensorboard", "--at-once", 2, "--arms", *arms]
@@ -143,6 +144,21 @@ def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path):
     assert (result["model"]["arm"], result["training"]["seed"], result["sigma"]) == ("both", 1, 50)
     assert result["training"]["steps"] == 2
     assert result["precision"] == "bfloat16"
+
+    file = tmp_path / "none_sigma50_seed1" / "weights.safetensors"
+    tensors, about = checkpoints.load(file)
+    checkpoints.save(file, {name: 0 * tensor for name, tensor in tensors.items()}, about)
+    assert call("none")["none_sigma50_seed1.json"] != first["none_sigma50_seed1.json"]
+    assert "1 of 1 runs are trained and scored" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"training is .*'lr': 0.001.* there, .*'lr': 0.5.* here"):
+        call("none", "--lr", 0.5)
+
+
+def test_a_study_looks_for_its_data_first(run, scenes, tmp_path):
+    shutil.copytree(scenes / data.TRAIN, tmp_path / data.TRAIN)
+    with pytest.raises(SystemExit, match="CBSD68: not there"):
+        run("study", "--data", tmp_path, "--out", tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_training_denoises(run, train, scenes, tmp_path):
@@ -311,7 +327,7 @@ def test_noise_has_its_deviation(scenes):
 
 
 def test_a_patch_that_does_not_fit_is_refused():
-    with pytest.raises(images.DataError, match="must fit the smallest image, 20 pixels, got 24"):
+    with pytest.raises(InputError, match="must fit the smallest image, 20 pixels, got 24"):
         data.Patches([numbered(20, 30).astype(np.uint8)], 24, CPU)
 
 
@@ -344,11 +360,29 @@ def test_missing_data_say_what_to_get(run, tmp_path):
 
 
 def test_weights_of_another_task_are_refused(tmp_path):
-    from tautline_tasks import checkpoints
-
     checkpoints.save(tmp_path / "other.safetensors", {}, {"task": "edges"})
-    with pytest.raises(ValueError, match="is of the task 'edges', not 'denoise'"):
+    with pytest.raises(InputError, match="is of the task 'edges', not 'denoise'"):
         weights.load(tmp_path / "other.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["out.xyz"], "out.xyz: its name must end in one of .bmp"),
+        (["nowhere/out.png"], "nowhere/out.png: there is no folder nowhere"),
+        (["--weights", "none.safetensors"], "none.safetensors: cannot be read as safetensors"),
+        (["--weights", "{run}/checkpoint.safetensors"], "has no weights of a net; a run's are in"),
+        (["--weights", "{run}/weights.safetensors", "--sigma", 25], "--sigma: chooses one of"),
+    ],
+)
+def test_what_apply_cannot_use_is_named(run, train, scenes, tmp_path, arguments, message):
+    if "{run}" in str(arguments):
+        train("run", "--steps", 1)
+    given = [str(argument).format(run=tmp_path / "run") for argument in arguments]
+    photo = shutil.copy(scenes / "CBSD68" / "scene0.png", tmp_path)
+    with pytest.raises(SystemExit, match=re.escape(message)):
+        run("apply", photo, *given)
+    assert not list(tmp_path.glob("*denoised*"))
 
 
 def test_noise_without_a_net_of_ours_is_named(run, scenes, tmp_path):

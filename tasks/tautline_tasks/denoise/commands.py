@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import tyro
 from torch import Tensor
 
-from tautline_tasks import images, jobs, runs
+from tautline_tasks import checkpoints, images, jobs, runs
 from tautline_tasks.denoise import data, model, weights
+from tautline_tasks.errors import InputError
 from tautline_tasks.training import (
     WEIGHTS,
     Device,
@@ -71,17 +73,21 @@ def train(
         batch = patches.batch(training.batch, noise.sigma, training.seed, step)
         return (called(share.of(batch.noisy)) - share.of(batch.clean)).abs().mean()
 
-    about = {
+    with processes(device) as share:
+        finished = train_net(module, loss, training, run, out, _about(net, noise, files), share)
+    if share.rank == 0:
+        state = "done" if finished.is_done else "stopped; the same command goes on"
+        print(f"{out}: {finished.steps} steps, {state}")
+
+
+def _about(net: model.ModelOptions, noise: NoiseOptions, files: list[Path]) -> dict[str, Any]:
+    """Say what a net is, and what it is trained on."""
+    return {
         "task": weights.TASK,
         "model": runs.as_options(net),
         "noise": runs.as_options(noise),
         "data": {data.TRAIN: {"images": len(files), "sha256": runs.hash_of_files(files)}},
     }
-    with processes(device) as share:
-        finished = train_net(module, loss, training, run, out, about, share)
-    if share.rank == 0:
-        state = "done" if finished.is_done else "stopped; the same command goes on"
-        print(f"{out}: {finished.steps} steps, {state}")
 
 
 @app.command
@@ -121,7 +127,7 @@ def evaluate(
     found = {name: images.files_of(folder / name, data.WHAT) for name in sets}
     result = {
         **about,
-        "weights_sha256": runs.hash_of_files([weights_file]),
+        "weights_sha256": runs.hash_of_file(weights_file),
         "sigma": noise,
         "precision": precision,
         "machine": runs.about_machine(where),
@@ -168,31 +174,47 @@ def study(
     test_precision
         As `evaluate` has it; `precision` is that of training.
     """
+    files = images.files_of(folder / data.TRAIN, data.WHAT)
+    for name in data.TESTS:
+        images.files_of(folder / name, data.WHAT)
     kept = frozenset({"seed", "minutes"})
     options = jobs.as_arguments(training, without=kept) + jobs.as_arguments(run, without=kept)
-    planned = [
-        (out / f"{arm}_sigma{sigma:g}_seed{seed}", arm, sigma, seed)
-        for seed in seeds
-        for sigma in sigmas
-        for arm in arms
-    ]
-    trainings = []
-    for place, arm, sigma, seed in planned:
+    trainings, places = [], []
+    for seed, sigma, arm in itertools.product(seeds, sigmas, arms):
+        place = out / f"{arm}_sigma{sigma:g}_seed{seed}"
+        places.append(place)
+        if (place / WEIGHTS).exists():
+            about = _about(model.ModelOptions(arm=arm), NoiseOptions(sigma=sigma), files)
+            about["training"] = runs.as_options(dataclasses.replace(training, seed=seed))
+            trained = checkpoints.load_about(place / WEIGHTS)
+            checkpoints.check_about(place / WEIGHTS, trained, about)
+            continue
         own = ["--arm", arm, "--sigma", f"{sigma:g}", "--seed", str(seed)]
         paths = ["--data", str(folder), "--out", str(place)]
-        if not (place / WEIGHTS).exists():
-            command = ["denoise", "train", *paths, *own, *options]
-            trainings.append(jobs.Job(command, place / "train.log"))
-    jobs.run_all(trainings, at_once, run.minutes)
+        command = ["denoise", "train", *paths, *own, *options]
+        trainings.append(jobs.Job(command, place / "train.log"))
+    failed = jobs.run_all(trainings, at_once, run.minutes)
+    done = [place for place in places if (place / WEIGHTS).exists()]
     tests = []
-    for place, *_ in planned:
+    for place in done:
         scores = out / f"{place.name}.json"
-        if (place / WEIGHTS).exists() and not scores.exists():
+        if not _is_scored(scores, place / WEIGHTS, test_precision):
             paths = ["--data", str(folder), "--weights", str(place / WEIGHTS), "--out", str(scores)]
             how = ["--device", run.device, "--precision", test_precision]
             command = ["denoise", "evaluate", *paths, *how]
             tests.append(jobs.Job(command, place / "evaluate.log"))
-    jobs.run_all(tests, at_once)
+    failed += jobs.run_all(tests, at_once)
+    print(f"{out}: {len(done)} of {len(places)} runs are trained and scored")
+    if failed:
+        raise SystemExit(f"failed, see {', '.join(map(str, failed))}")
+
+
+def _is_scored(scores: Path, weights_file: Path, precision: model.Precision) -> bool:
+    if not scores.exists():
+        return False
+    found = runs.load_json(scores)
+    wanted = {"weights_sha256": runs.hash_of_file(weights_file), "precision": precision}
+    return wanted.items() <= found.items()
 
 
 @app.command
@@ -234,7 +256,7 @@ def apply(
     photo: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PHOTO")],
     out: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RESULT]")] = None,
     weights_file: Annotated[Path | None, tyro.conf.arg(name="weights", metavar="FILE")] = None,
-    sigma: int = 25,
+    sigma: Annotated[int | None, tyro.conf.arg(metavar="{25,50}")] = None,
     device: Device = "auto",
 ) -> None:
     """Take the noise off a photo.
@@ -249,13 +271,18 @@ def apply(
     weights_file
         A net of yours, in place of the package's own.
     sigma
-        How strong the noise is: the package's nets are for 25 and 50 of 255.
+        How strong the noise is, of 255: which of the package's nets to take. 25 if not given.
     """
+    if weights_file and sigma is not None:
+        raise InputError(
+            "--sigma: chooses one of the package's nets; leave it out beside --weights"
+        )
+    result = out or photo.with_name(f"{photo.stem}_denoised.png")
+    images.check_result(result)
     where = pick_device(device)
-    net, _ = weights.load(weights_file or weights.shipped(sigma))
+    net, _ = weights.load(weights_file or weights.shipped(25 if sigma is None else sigma))
     pixels = torch.from_numpy(images.read(photo).copy()).to(where)
     noisy = pixels.permute(2, 0, 1)[None].float() / 255
-    result = out or photo.with_name(f"{photo.stem}_denoised.png")
     images.write(result, images.to_pixels(model.denoise(net.to(where), noisy)))
     print(f"wrote {result}")
 

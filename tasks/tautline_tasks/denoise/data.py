@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from tautline_tasks import images
-from tautline_tasks.images import DataError, Pixels
+from tautline_tasks.errors import InputError
+from tautline_tasks.images import Pixels
 from tautline_tasks.training import step_generator
 
 TRAIN = "train_cbsd432"
@@ -39,7 +40,7 @@ class Patches:
         """Keep the pixels of all pictures in one row of bytes."""
         smallest = min(min(picture.shape[:2]) for picture in pictures)
         if smallest < size:
-            raise DataError(f"patch: must fit the smallest image, {smallest} pixels, got {size}")
+            raise InputError(f"patch: must fit the smallest image, {smallest} pixels, got {size}")
         self.size = size
         self._pixels = torch.from_numpy(
             np.concatenate([picture.reshape(-1, 3) for picture in pictures])

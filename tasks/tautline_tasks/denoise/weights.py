@@ -9,6 +9,8 @@ import torch
 
 from tautline_tasks import checkpoints
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
+from tautline_tasks.errors import InputError
+from tautline_tasks.training import WEIGHTS
 
 TASK = "denoise"
 FOLDER = Path(__file__).parent / "weights"
@@ -18,8 +20,10 @@ def load(file: Path) -> tuple[DnCNN, dict[str, Any]]:
     """Give the net of a file, ready to be used, and what is known about it."""
     tensors, about = checkpoints.load(file)
     if about.get("task") != TASK:
-        raise ValueError(f"{file}: is of the task {about.get('task')!r}, not {TASK!r}")
+        raise InputError(f"{file}: is of the task {about.get('task')!r}, not {TASK!r}")
     net = DnCNN(ModelOptions(**about["model"]))
+    if tensors.keys() != net.state_dict().keys():
+        raise InputError(f"{file}: has no weights of a net; a run's are in {WEIGHTS}")
     net.load_state_dict(tensors)
     # Convolutions of whole images on a CPU take three quarters of the time in this format.
     net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -32,5 +36,5 @@ def shipped(sigma: int) -> Path:
     name = f"both_sigma{sigma}"
     if name not in found:
         have = ", ".join(sorted(found)) or "none"
-        raise SystemExit(f"--sigma {sigma}: there are no weights for it here, but for: {have}")
+        raise InputError(f"--sigma {sigma}: there are no weights for it here, but for: {have}")
     return found[name]
