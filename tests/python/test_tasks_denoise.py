@@ -12,8 +12,10 @@ import torch
 import tautline_tasks.__main__ as command_line
 from tautline_tasks import checkpoints, images, runs
 from tautline_tasks.denoise import data, model, reporting, scores, weights
+from tautline_tasks.denoise.commands import NoiseOptions
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 from tautline_tasks.errors import InputError
+from tautline_tasks.training import TrainingOptions
 
 TINY = ["--width", "4", "--depth", "4", "--patch", "16", "--batch", "4", "--device", "cpu"]
 CPU = torch.device("cpu")
@@ -68,7 +70,7 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     assert "| *DnCNN, the paper* | | *31.24* | *32.14* | *31.52* |" in text
     assert re.search(r"\| DnCNNTV, both \| 2 \| (\*\*)?[+-]\d\.\d{3} \([+-]", text)
     assert "## Sigma 25, trained for 6 steps of 4 patches of 16 x 16" in text
-    assert "tested in float32 on" in text
+    assert "tested in float32." in text
     lams = [np.mean(runs.load_json(log)["history"][-1]["lam"][f"at_{end}"]) for end in ENDS]
     row = next(
         line for line in text.splitlines() if line.startswith("| DnCNNTV, both | 25 | 6 | 1 |")
@@ -88,43 +90,53 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     assert (images.read(tmp_path / "scene0_denoised.png") == denoised).all()
 
 
-IMAGES = {"one": 0.0, "two": 0.5}
+def scored(arm="none", steps=10, psnr=30.0, sigma=25.0, lr=1e-3, **changes):
+    names = {"one": psnr, "two": psnr + 0.5}
+    return {
+        "model": runs.as_options(ModelOptions(arm=arm)),
+        "training": runs.as_options(TrainingOptions(steps=steps, batch=2, lr=lr)),
+        "noise": runs.as_options(NoiseOptions(sigma=sigma)),
+        "data": {data.TRAIN: {"images": 1, "sha256": "1"}},
+        "sigma": 25.0,
+        "precision": "float32",
+        "machine": {"cpu": "a CPU"},
+        "sets": {
+            "CBSD68": {
+                "sha256": "2",
+                "images": {name: {"psnr": value, "ssim": 0.9} for name, value in names.items()},
+            }
+        },
+        **changes,
+    }
 
 
-def test_only_trainings_of_the_same_length_and_noise_are_compared():
-    def result(arm, steps, psnr, trained_against=25.0):
-        return {
-            "model": {"arm": arm},
-            "training": {"seed": 0, "steps": steps, "batch": 2},
-            "noise": {"sigma": trained_against, "patch": 40},
-            "sigma": 25.0,
-            "precision": "float32",
-            "machine": {"cpu": "a CPU"},
-            "sets": {
-                "CBSD68": {
-                    "images": {
-                        name: {"psnr": psnr + add, "ssim": 0.9} for name, add in IMAGES.items()
-                    }
-                }
-            },
-        }
-
-    page = reporting.page(
-        [
-            result("none", 10, 30.25),
-            result("both", 20, 31.0),
-            result("both", 10, 30.5),
-            result("both", 10, 29.0, trained_against=15.0),
-        ]
-    )
+def test_only_runs_that_differ_in_their_arm_are_compared():
+    others = [
+        scored("both", steps=20),
+        scored("both", sigma=15.0),
+        scored("both", lr=1e-2),
+        scored("both", precision="bfloat16"),
+        scored("both", data={data.TRAIN: {"images": 1, "sha256": "3"}}),
+    ]
+    page = reporting.page([scored("none"), *others, scored("both", psnr=30.25)])
     assert "| DnCNNTV, both | 1 | **+0.250 (+0.250 to +0.250)** |" in page
     assert page.count("Against DnCNN") == 1
     headings = [line for line in page.splitlines() if line.startswith("## ")]
-    assert headings == [
-        "## Sigma 25, trained against 15 for 10 steps of 2 patches of 40 x 40",
-        "## Sigma 25, trained for 10 steps of 2 patches of 40 x 40",
-        "## Sigma 25, trained for 20 steps of 2 patches of 40 x 40",
-    ]
+    assert len(headings) == 6
+    assert "## Sigma 25, trained against 15 for 10 steps of 2 patches of 40 x 40" in headings
+    assert headings[-1] == "## Sigma 25, trained for 20 steps of 2 patches of 40 x 40"
+
+
+def test_a_run_that_is_given_twice_is_no_second_seed():
+    with pytest.raises(InputError, match="the run of arm both with seed 0 is there twice"):
+        reporting.page([scored("none"), scored("both"), scored("both")])
+
+
+def test_images_are_paired_by_their_names():
+    ours = scored("both", psnr=31.0)
+    of_images = ours["sets"]["CBSD68"]["images"]
+    ours["sets"]["CBSD68"]["images"] = dict(reversed(of_images.items()))
+    assert "+1.000 (+1.000 to +1.000)" in reporting.page([ours, scored("none")])
 
 
 def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path, capsys):

@@ -176,6 +176,14 @@ def test_weights_of_another_net_are_named(scenes, tmp_path):
     assert "noise.0.bias: is missing" in call(scenes, tmp_path, "--weights", file).stderr
 
 
+def test_a_folder_that_cannot_be_made_is_named_before_training(scenes, tmp_path):
+    (tmp_path / "file").touch()
+    result = call(scenes, tmp_path / "file" / "run", *arguments_of(NOISE, NET, TRAINING))
+    assert result.returncode == 1
+    assert f"{tmp_path}/file" in result.stderr
+    assert "step" not in result.stdout
+
+
 def test_bad_data_are_named(scenes, tmp_path):
     assert "train_cbsd432: has no images" in call(tmp_path, tmp_path).stderr
     picture = scenes / data.TRAIN / "scene0.png"

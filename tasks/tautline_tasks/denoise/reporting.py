@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from matplotlib.figure import Figure
 
 from tautline_tasks.denoise import data
 from tautline_tasks.denoise.model import DnCNN
+from tautline_tasks.errors import InputError
 from tautline_tasks.images import Pixels, to_pixels
 from tautline_tasks.paired import difference
 
@@ -45,36 +47,57 @@ _PHOTO = (slice(0, 200), slice(100, 340))  # of scikit-image's astronaut: her fa
 def page(results: Sequence[Result]) -> str:
     """Give the tables of all results."""
     lines = ["# Colour image denoising", "", *_setting(results), ""]
-    for (sigma, *_), chosen in sorted(_alike(results).items()):
-        lines += [f"## Sigma {sigma:g}, {_training(chosen[0])}", "", *_means(chosen, sigma), ""]
-        lines += _differences(chosen)
+    for group in _alike(results):
+        sigma = group[0]["sigma"]
+        lines += [f"## Sigma {sigma:g}, {_amount(group[0])}", "", _recipe(group[0]), ""]
+        lines += [*_means(group, sigma), "", *_differences(group)]
     return "\n".join([*lines, ""])
 
 
 def _setting(results: Sequence[Result]) -> Iterator[str]:
-    precisions = sorted({result["precision"] for result in results})
     yield (
-        f"Trained on {data.TRAIN}; tested in {', '.join(precisions)} on "
-        f"{_machines(result['machine'] for result in results)}. PSNR in dB (SSIM), means over "
-        "images and seeds, ± deviation over seeds. In italics: the paper's."
+        f"Trained on {data.TRAIN}, tested on {_machines(result['machine'] for result in results)}. "
+        "PSNR in dB (SSIM), means over images and seeds, ± deviation over seeds. In italics: the "
+        "paper's."
     )
 
 
-def _alike(results: Sequence[Result]) -> dict[tuple[float, ...], list[Result]]:
-    """Group results that may be compared: against the same noise, of trainings as long."""
-    found: dict[tuple[float, ...], list[Result]] = {}
-    for result in results:
-        noise, training = result["noise"], result["training"]
-        amount = (training["steps"], training["batch"], noise["patch"])
-        found.setdefault((result["sigma"], noise["sigma"], *amount), []).append(result)
-    return found
+def _alike(entries: Sequence[Result]) -> list[list[Result]]:
+    """Group results, or logs, that differ in arm and seed alone: others are not compared."""
+    found: dict[str, list[Result]] = {}
+    for entry in entries:
+        found.setdefault(json.dumps(_conditions(entry), sort_keys=True), []).append(entry)
+    return sorted(
+        found.values(),
+        key=lambda group: (_tested_sigma(group[0]), group[0]["training"]["steps"]),
+    )
 
 
-def _training(result: Result) -> str:
+def _conditions(entry: Result | Log) -> dict[str, Any]:
+    same = {key: entry[key] for key in ("noise", "data", "sigma", "precision") if key in entry}
+    sets = {name: found["sha256"] for name, found in entry.get("sets", {}).items()}
+    net = {**entry["model"], "arm": ""}
+    return {**same, "sets": sets, "model": net, "training": {**entry["training"], "seed": ""}}
+
+
+def _tested_sigma(entry: Result | Log) -> float:
+    return float(entry.get("sigma", entry["noise"]["sigma"]))
+
+
+def _amount(result: Result) -> str:
     noise, training = result["noise"], result["training"]
     patches = f"{training['batch']} patches of {noise['patch']} x {noise['patch']}"
     against = f" against {noise['sigma']:g}" if noise["sigma"] != result["sigma"] else ""
     return f"trained{against} for {training['steps']} steps of {patches}"
+
+
+def _recipe(result: Result) -> str:
+    training, net = result["training"], result["model"]
+    return (
+        f"Adam's rate {training['lr']:g} to {training['last_lr']:g}, that of lambda "
+        f"{training['lam_lr_factor']:g} times as large; lambda begins at {net['lam']:g}; "
+        f"{net['depth']} convolutions, {net['width']} channels; tested in {result['precision']}."
+    )
 
 
 def _machines(found: Iterable[dict[str, str]]) -> str:
@@ -83,15 +106,20 @@ def _machines(found: Iterable[dict[str, str]]) -> str:
 
 def _by_arm(results: Sequence[Result]) -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {}
+    seen = set()
     for result in sorted(results, key=lambda result: result["training"]["seed"]):
-        found.setdefault(result["model"]["arm"], []).append(result)
+        arm, seed = result["model"]["arm"], result["training"]["seed"]
+        if (arm, seed) in seen:
+            raise InputError(f"the run of arm {arm} with seed {seed} is there twice")
+        seen.add((arm, seed))
+        found.setdefault(arm, []).append(result)
     return {arm: found[arm] for arm in ARMS if arm in found}
 
 
 def _scores(results: Sequence[Result], test: str, key: str) -> Scores:
-    return np.array(
-        [[scores[key] for scores in result["sets"][test]["images"].values()] for result in results]
-    )
+    of_images = [result["sets"][test]["images"] for result in results]
+    names = sorted(of_images[0])
+    return np.array([[scores[name][key] for name in names] for scores in of_images])
 
 
 def _tests(results: Sequence[Result]) -> list[str]:
@@ -171,22 +199,23 @@ def training_section(logs: Sequence[Log], folder: Path) -> str:
 
 
 def _trainings(logs: Sequence[Log]) -> Iterator[str]:
-    for (sigma, steps, arm), runs in _by_training(logs).items():
-        times = [1000 * log["seconds"] / steps for log in runs]
+    for runs in _by_training(logs):
+        sigma, steps, arm = _names(runs)
+        time = np.mean([1000 * log["seconds"] / steps for log in runs])
         lambdas = [_last_lambda(runs, layer) for layer in LAYERS]
-        time = f"{np.mean(times):.3g}"
-        cells = [ARMS[arm], f"{sigma:g}", str(steps), str(len(runs)), time, *lambdas]
+        cells = [ARMS[arm], f"{sigma:g}", str(steps), str(len(runs)), f"{time:.3g}", *lambdas]
         yield f"| {' | '.join(cells)} |"
 
 
-def _by_training(logs: Sequence[Log]) -> dict[tuple[float, int, str], list[Log]]:
-    """Group runs that differ in their seed alone, by sigma, steps and arm."""
-    found: dict[tuple[float, int, str], list[Log]] = {}
-    for log in logs:
-        key = (log["noise"]["sigma"], log["training"]["steps"], log["model"]["arm"])
-        found.setdefault(key, []).append(log)
-    arms = list(ARMS)
-    return {key: found[key] for key in sorted(found, key=lambda k: (*k[:2], arms.index(k[2])))}
+def _by_training(logs: Sequence[Log]) -> list[list[Log]]:
+    """Group runs that differ in their seed alone."""
+    return [runs for group in _alike(logs) for runs in _by_arm(group).values()]
+
+
+def _names(runs: Sequence[Log]) -> tuple[float, int, str]:
+    """Give what a group of runs is shown by: sigma, steps and arm."""
+    log = runs[0]
+    return log["noise"]["sigma"], log["training"]["steps"], log["model"]["arm"]
 
 
 def _last_lambda(logs: Sequence[Log], layer: str) -> str:
@@ -199,7 +228,8 @@ def _draw_lambdas(logs: Sequence[Log], folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.5), sharey=True)
     for axis, layer in zip(axes, LAYERS, strict=True):
-        for number, ((sigma, steps, arm), runs) in enumerate(_by_training(logs).items()):
+        for number, runs in enumerate(_by_training(logs)):
+            sigma, steps, arm = _names(runs)
             label: str | None = f"{arm}, sigma {sigma:g}, {steps} steps"
             for log in runs:
                 points = [
