@@ -161,7 +161,7 @@ def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path, c
     tensors, about = checkpoints.load(file)
     checkpoints.save(file, {name: 0 * tensor for name, tensor in tensors.items()}, about)
     assert call("none")["none_sigma50_seed1.json"] != first["none_sigma50_seed1.json"]
-    assert "1 of 1 runs are trained and scored" in capsys.readouterr().out
+    assert "1 of 1 runs are trained" in capsys.readouterr().out
     with pytest.raises(SystemExit, match=r"training is .*'lr': 0.001.* there, .*'lr': 0.5.* here"):
         call("none", "--lr", 0.5)
 

@@ -186,25 +186,24 @@ def study(
         if (place / WEIGHTS).exists():
             about = _about(model.ModelOptions(arm=arm), NoiseOptions(sigma=sigma), files)
             about["training"] = runs.as_options(dataclasses.replace(training, seed=seed))
-            trained = checkpoints.load_about(place / WEIGHTS)
-            checkpoints.check_about(place / WEIGHTS, trained, about)
+            checkpoints.check_about(place / WEIGHTS, checkpoints.load_about(place / WEIGHTS), about)
             continue
         own = ["--arm", arm, "--sigma", f"{sigma:g}", "--seed", str(seed)]
         paths = ["--data", str(folder), "--out", str(place)]
         command = ["denoise", "train", *paths, *own, *options]
         trainings.append(jobs.Job(command, place / "train.log"))
     failed = jobs.run_all(trainings, at_once, run.minutes)
-    done = [place for place in places if (place / WEIGHTS).exists()]
+    trained = [place / WEIGHTS for place in places if (place / WEIGHTS).exists()]
     tests = []
-    for place in done:
-        scores = out / f"{place.name}.json"
-        if not _is_scored(scores, place / WEIGHTS, test_precision):
-            paths = ["--data", str(folder), "--weights", str(place / WEIGHTS), "--out", str(scores)]
+    for file in trained:
+        scores = out / f"{file.parent.name}.json"
+        if not _is_scored(scores, file, test_precision):
+            paths = ["--data", str(folder), "--weights", str(file), "--out", str(scores)]
             how = ["--device", run.device, "--precision", test_precision]
             command = ["denoise", "evaluate", *paths, *how]
-            tests.append(jobs.Job(command, place / "evaluate.log"))
+            tests.append(jobs.Job(command, file.parent / "evaluate.log"))
     failed += jobs.run_all(tests, at_once)
-    print(f"{out}: {len(done)} of {len(places)} runs are trained and scored")
+    print(f"{out}: {len(trained)} of {len(places)} runs are trained")
     if failed:
         raise SystemExit(f"failed, see {', '.join(map(str, failed))}")
 
