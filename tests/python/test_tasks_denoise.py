@@ -12,7 +12,7 @@ import torch
 import tautline_tasks.__main__ as command_line
 from tautline_tasks import checkpoints, images, runs
 from tautline_tasks.denoise import data, model, reporting, scores, weights
-from tautline_tasks.denoise.commands import NoiseOptions
+from tautline_tasks.denoise.data import NoiseOptions
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 from tautline_tasks.errors import InputError
 from tautline_tasks.training import TrainingOptions

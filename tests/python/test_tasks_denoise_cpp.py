@@ -13,7 +13,7 @@ from PIL import ExifTags, Image
 
 from tautline_tasks import checkpoints, runs
 from tautline_tasks.denoise import commands, data, weights
-from tautline_tasks.denoise.commands import NoiseOptions
+from tautline_tasks.denoise.data import NoiseOptions
 from tautline_tasks.denoise.model import ModelOptions
 from tautline_tasks.training import RunOptions, TrainingOptions
 

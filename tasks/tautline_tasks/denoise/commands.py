@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import tyro
 from torch import Tensor
 
-from tautline_tasks import checkpoints, images, jobs, runs
-from tautline_tasks.denoise import data, model, weights
+from tautline_tasks import images, jobs, runs
+from tautline_tasks.denoise import data, model, plan, weights
 from tautline_tasks.errors import InputError
 from tautline_tasks.training import (
-    WEIGHTS,
     Device,
     RunOptions,
     Share,
@@ -32,21 +30,11 @@ Data = Annotated[Path, tyro.conf.arg(name="data", metavar="FOLDER")]
 app = tyro.extras.SubcommandApp()
 
 
-@dataclasses.dataclass(frozen=True)
-class NoiseOptions:
-    """What a net is trained against."""
-
-    sigma: float = 25.0
-    """Standard deviation of the noise; pixels are in 0..255."""
-    patch: int = 40
-    """Width and height of the patches."""
-
-
 @app.command
 def train(
     folder: Data,
     out: Path,
-    noise: NoiseOptions = NoiseOptions(),  # noqa: B008 - frozen
+    noise: data.NoiseOptions = data.NoiseOptions(),  # noqa: B008 - frozen
     net: model.ModelOptions = model.ModelOptions(),  # noqa: B008
     training: TrainingOptions = TrainingOptions(),  # noqa: B008
     run: RunOptions = RunOptions(),  # noqa: B008
@@ -74,20 +62,11 @@ def train(
         return (called(share.of(batch.noisy)) - share.of(batch.clean)).abs().mean()
 
     with processes(device) as share:
-        finished = train_net(module, loss, training, run, out, _about(net, noise, files), share)
+        about = weights.describe(net, noise, files)
+        finished = train_net(module, loss, training, run, out, about, share)
     if share.rank == 0:
         state = "done" if finished.is_done else "stopped; the same command goes on"
         print(f"{out}: {finished.steps} steps, {state}")
-
-
-def _about(net: model.ModelOptions, noise: NoiseOptions, files: list[Path]) -> dict[str, Any]:
-    """Say what a net is, and what it is trained on."""
-    return {
-        "task": weights.TASK,
-        "model": runs.as_options(net),
-        "noise": runs.as_options(noise),
-        "data": {data.TRAIN: {"images": len(files), "sha256": runs.hash_of_files(files)}},
-    }
 
 
 @app.command
@@ -174,46 +153,15 @@ def study(
     test_precision
         As `evaluate` has it; `precision` is that of training.
     """
-    files = images.files_of(folder / data.TRAIN, data.WHAT)
-    for name in data.TESTS:
-        images.files_of(folder / name, data.WHAT)
-    kept = frozenset({"seed", "minutes"})
-    options = jobs.as_arguments(training, without=kept) + jobs.as_arguments(run, without=kept)
-    trainings, places = [], []
-    for seed, sigma, arm in itertools.product(seeds, sigmas, arms):
-        place = out / f"{arm}_sigma{sigma:g}_seed{seed}"
-        places.append(place)
-        if (place / WEIGHTS).exists():
-            about = _about(model.ModelOptions(arm=arm), NoiseOptions(sigma=sigma), files)
-            about["training"] = runs.as_options(dataclasses.replace(training, seed=seed))
-            checkpoints.check_about(place / WEIGHTS, checkpoints.load_about(place / WEIGHTS), about)
-            continue
-        own = ["--arm", arm, "--sigma", f"{sigma:g}", "--seed", str(seed)]
-        paths = ["--data", str(folder), "--out", str(place)]
-        command = ["denoise", "train", *paths, *own, *options]
-        trainings.append(jobs.Job(command, place / "train.log"))
-    failed = jobs.run_all(trainings, at_once, run.minutes)
-    trained = [place / WEIGHTS for place in places if (place / WEIGHTS).exists()]
-    tests = []
-    for file in trained:
-        scores = out / f"{file.parent.name}.json"
-        if not _is_scored(scores, file, test_precision):
-            paths = ["--data", str(folder), "--weights", str(file), "--out", str(scores)]
-            how = ["--device", run.device, "--precision", test_precision]
-            command = ["denoise", "evaluate", *paths, *how]
-            tests.append(jobs.Job(command, file.parent / "evaluate.log"))
-    failed += jobs.run_all(tests, at_once)
-    print(f"{out}: {len(trained)} of {len(places)} runs are trained")
+    planned = [
+        plan.Run(out, arm, sigma, seed)
+        for seed, sigma, arm in itertools.product(seeds, sigmas, arms)
+    ]
+    failed = jobs.run_all(plan.trainings(planned, folder, training, run), at_once, run.minutes)
+    failed += jobs.run_all(plan.tests(planned, folder, run.device, test_precision), at_once)
+    print(f"{out}: {sum(each.is_trained for each in planned)} of {len(planned)} runs are trained")
     if failed:
         raise SystemExit(f"failed, see {', '.join(map(str, failed))}")
-
-
-def _is_scored(scores: Path, weights_file: Path, precision: model.Precision) -> bool:
-    if not scores.exists():
-        return False
-    found = runs.load_json(scores)
-    wanted = {"weights_sha256": runs.hash_of_file(weights_file), "precision": precision}
-    return wanted.items() <= found.items()
 
 
 @app.command

@@ -26,6 +26,16 @@ _ORIENTATIONS = 8  # of a square
 
 
 @dataclass(frozen=True)
+class NoiseOptions:
+    """What a net is trained against."""
+
+    sigma: float = 25.0
+    """Standard deviation of the noise; pixels are in 0..255."""
+    patch: int = 40
+    """Width and height of the patches."""
+
+
+@dataclass(frozen=True)
 class Batch:
     """Patches of shape (N, 3, size, size), clean and with noise."""
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tautline_tasks import checkpoints
+from tautline_tasks import checkpoints, runs
+from tautline_tasks.denoise.data import TRAIN, NoiseOptions
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 from tautline_tasks.errors import InputError
 from tautline_tasks.training import WEIGHTS
 
 TASK = "denoise"
 FOLDER = Path(__file__).parent / "weights"
+
+
+def describe(net: ModelOptions, noise: NoiseOptions, files: Sequence[Path]) -> dict[str, Any]:
+    """Say what a net is and what it is trained on."""
+    return {
+        "task": TASK,
+        "model": runs.as_options(net),
+        "noise": runs.as_options(noise),
+        "data": {TRAIN: {"images": len(files), "sha256": runs.hash_of_files(files)}},
+    }
 
 
 def load(file: Path) -> tuple[DnCNN, dict[str, Any]]:
