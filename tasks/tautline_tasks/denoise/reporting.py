@@ -179,17 +179,21 @@ def training_section(logs: Sequence[Log], folder: Path) -> str:
     """Say how the runs were trained and what lambdas they learnt; draw these over training."""
     machines = [log["machine"] for log in logs]
     precisions = ", ".join(sorted({log["run"]["precision"] for log in logs}))
+
+    def each(key: str) -> str:
+        return "; ".join(sorted({machine[key] for machine in machines}))
+
     lines = [
         "## Training",
         "",
-        f"On {_machines(machines)}, {', '.join(sorted({m['threads'] for m in machines}))} threads "
-        f"a run, precision {precisions}; {', '.join(sorted({m['date'][:10] for m in machines}))}, "
-        f"commit {', '.join(sorted({m['commit'] for m in machines}))}, "
-        f"{'; '.join(sorted({m['packages'] for m in machines}))}. Last lambdas: images are in "
-        "[0, 1], means over colours and seeds, from the least to the greatest seed in brackets.",
+        f"On {_machines(machines)}, {each('threads')} threads a run, precision {precisions}; "
+        f"{', '.join(sorted({m['date'][:10] for m in machines}))}, commit {each('commit')}, "
+        f"{each('packages')}. Images are in [0, 1]. The loss is the mean absolute error of the "
+        "last tenth of the steps; lambdas are those of the last, means over colours and seeds, "
+        "from the least to the greatest seed in brackets.",
         "",
-        "| | sigma | steps | runs | ms a step | lambda at the input | at the output |",
-        "|---|---|---|---|---|---|---|",
+        "| | sigma | steps | runs | ms a step | loss | lambda at the input | at the output |",
+        "|---|---|---|---|---|---|---|---|",
         *_trainings(logs),
         "",
         f"![Lambdas over training](images/{_draw_lambdas(logs, folder).name})",
@@ -203,7 +207,9 @@ def _trainings(logs: Sequence[Log]) -> Iterator[str]:
         sigma, steps, arm = _names(runs)
         time = np.mean([1000 * log["seconds"] / steps for log in runs])
         lambdas = [_last_lambda(runs, layer) for layer in LAYERS]
-        cells = [ARMS[arm], f"{sigma:g}", str(steps), str(len(runs)), f"{time:.3g}", *lambdas]
+        loss = np.mean([_last_loss(log) for log in runs])
+        cells = [ARMS[arm], f"{sigma:g}", str(steps), str(len(runs)), f"{time:.3g}"]
+        cells += [f"{loss:.4g}", *lambdas]
         yield f"| {' | '.join(cells)} |"
 
 
@@ -216,6 +222,12 @@ def _names(runs: Sequence[Log]) -> tuple[float, int, str]:
     """Give what a group of runs is shown by: sigma, steps and arm."""
     log = runs[0]
     return log["noise"]["sigma"], log["training"]["steps"], log["model"]["arm"]
+
+
+def _last_loss(log: Log) -> float:
+    """Give the mean loss of the last tenth of the steps."""
+    lines = log["history"]
+    return float(np.mean([line["loss"] for line in lines[-max(1, len(lines) // 10) :]]))
 
 
 def _last_lambda(logs: Sequence[Log], layer: str) -> str:
