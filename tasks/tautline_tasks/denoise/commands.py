@@ -78,6 +78,7 @@ def evaluate(
     sigma: float | None = None,
     device: Device = "auto",
     precision: model.Precision = "float32",
+    calibrate: int = 0,
 ) -> None:
     """Score a net on the test sets by KAIR's protocol: PSNR and SSIM of each image.
 
@@ -96,6 +97,9 @@ def evaluate(
     precision
         Of convolutions. The protocol's is float32; bfloat16 takes a third of the time on a CPU that
         has instructions for it.
+    calibrate
+        Give batch norms the statistics of that many batches of train_cbsd432 first; 0 leaves those
+        that the net was trained with.
     """
     from tautline_tasks.denoise import evaluation  # scikit-image takes a second to load
 
@@ -104,11 +108,16 @@ def evaluate(
     net = net.to(where)
     noise = about["noise"]["sigma"] if sigma is None else sigma
     found = {name: images.files_of(folder / name, data.WHAT) for name in sets}
+    if calibrate:
+        pictures = [images.read(file) for file in images.files_of(folder / data.TRAIN, data.WHAT)]
+        patches = data.Patches(pictures, about["noise"]["patch"], where)
+        evaluation.calibrate(net, patches, noise, calibrate)
     result = {
         **about,
         "weights_sha256": runs.hash_of_file(weights_file),
         "sigma": noise,
         "precision": precision,
+        "calibrate": calibrate,
         "machine": runs.about_machine(where),
         "sets": {},
     }
@@ -170,6 +179,7 @@ def report(
     out: Path,
     logs: tuple[Path, ...] = (),
     figure_weights: Path | None = None,
+    notes: Path | None = None,
 ) -> None:
     """Write the page of all runs: tables beside the paper's, differences, lambdas, a figure.
 
@@ -183,10 +193,13 @@ def report(
         run.json of the runs: how they were trained, and their lambdas.
     figure_weights
         A net whose stages are shown on a photo.
+    notes
+        Markdown for the top of the page: how to read it.
     """
     from tautline_tasks.denoise import reporting  # so does matplotlib
 
-    page = reporting.page([runs.load_json(file) for file in files])
+    text = notes.read_text(encoding="utf-8") if notes else ""
+    page = reporting.page([runs.load_json(file) for file in files], text)
     pictures = out.parent / "images"
     if logs:
         page += reporting.training_section([runs.load_json(file) for file in logs], pictures)

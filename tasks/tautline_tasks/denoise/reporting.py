@@ -44,9 +44,9 @@ PAPER = {
 _PHOTO = (slice(0, 200), slice(100, 340))  # of scikit-image's astronaut: her face
 
 
-def page(results: Sequence[Result]) -> str:
-    """Give the tables of all results."""
-    lines = ["# Colour image denoising", "", *_setting(results), ""]
+def page(results: Sequence[Result], notes: str = "") -> str:
+    """Give the tables of all results, behind notes on how to read them."""
+    lines = ["# Colour image denoising", "", notes, *_setting(results), ""]
     for group in _alike(results):
         sigma = group[0]["sigma"]
         lines += [f"## Sigma {sigma:g}, {_amount(group[0])}", "", _recipe(group[0]), ""]
@@ -69,12 +69,17 @@ def _alike(entries: Sequence[Result]) -> list[list[Result]]:
         found.setdefault(json.dumps(_conditions(entry), sort_keys=True), []).append(entry)
     return sorted(
         found.values(),
-        key=lambda group: (_tested_sigma(group[0]), group[0]["training"]["steps"]),
+        key=lambda group: (
+            _tested_sigma(group[0]),
+            group[0]["training"]["steps"],
+            group[0].get("calibrate", 0),
+        ),
     )
 
 
 def _conditions(entry: Result | Log) -> dict[str, Any]:
-    same = {key: entry[key] for key in ("noise", "data", "sigma", "precision") if key in entry}
+    keys = ("noise", "data", "sigma", "precision", "calibrate")
+    same = {key: entry[key] for key in keys if key in entry}
     sets = {name: found["sha256"] for name, found in entry.get("sets", {}).items()}
     net = {**entry["model"], "arm": ""}
     return {**same, "sets": sets, "model": net, "training": {**entry["training"], "seed": ""}}
@@ -93,10 +98,13 @@ def _amount(result: Result) -> str:
 
 def _recipe(result: Result) -> str:
     training, net = result["training"], result["model"]
+    batches = result.get("calibrate", 0)
+    norms = f", batch norms with the statistics of {batches} batches" if batches else ""
     return (
         f"Adam's rate {training['lr']:g} to {training['last_lr']:g}, that of lambda "
         f"{training['lam_lr_factor']:g} times as large; lambda begins at {net['lam']:g}; "
-        f"{net['depth']} convolutions, {net['width']} channels; tested in {result['precision']}."
+        f"{net['depth']} convolutions, {net['width']} channels; tested in {result['precision']}"
+        f"{norms}."
     )
 
 
