@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from skimage.data import astronaut
+from torch import nn
 
 import tautline_tasks.__main__ as command_line
 from tautline_tasks import checkpoints, images, runs
-from tautline_tasks.denoise import data, model, reporting, scores, weights
+from tautline_tasks.denoise import data, evaluation, model, reporting, scores, weights
 from tautline_tasks.denoise.data import NoiseOptions
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 from tautline_tasks.errors import InputError
@@ -71,10 +73,12 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     assert re.search(r"\| DnCNNTV, both \| 2 \| (\*\*)?[+-]\d\.\d{3} \([+-]", text)
     assert "## Sigma 25, trained for 6 steps of 4 patches of 16 x 16" in text
     assert "tested in float32." in text
-    lams = [np.mean(runs.load_json(log)["history"][-1]["lam"][f"at_{end}"]) for end in ENDS]
+    last = runs.load_json(log)["history"][-1]
+    lams = [np.mean(last["lam"][f"at_{end}"]) for end in ENDS]
     row = next(
         line for line in text.splitlines() if line.startswith("| DnCNNTV, both | 25 | 6 | 1 |")
     )
+    assert f"| {last['loss']:.4g} |" in row
     for lam in lams:
         assert f"| {lam:.3g} ({lam:.3g} to {lam:.3g}) |" in row
     for picture in ("denoise_lambdas.svg", "denoise_stages.png"):
@@ -125,6 +129,14 @@ def test_only_runs_that_differ_in_their_arm_are_compared():
     assert len(headings) == 6
     assert "## Sigma 25, trained against 15 for 10 steps of 2 patches of 40 x 40" in headings
     assert headings[-1] == "## Sigma 25, trained for 20 steps of 2 patches of 40 x 40"
+
+
+def test_the_page_is_that_of_the_results_that_are_kept():
+    kept = Path(__file__).parents[2] / "tasks" / "results" / "denoise"
+    scores = [runs.load_json(file) for file in sorted((kept / "scores").glob("*.json"))]
+    page = kept.parents[2] / "docs" / "denoise.md"
+    notes = (kept / "notes.md").read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8").startswith(reporting.page(scores, notes))
 
 
 def test_a_run_that_is_given_twice_is_no_second_seed():
@@ -193,6 +205,35 @@ def test_scores_in_bfloat16_are_nearly_those_in_float32(run, train, scenes, tmp_
         means[precision] = [found["mean"]["psnr"] for found in result["sets"].values()]
     assert means["bfloat16"] == pytest.approx(means["float32"], abs=0.02)
     assert means["bfloat16"] != means["float32"]
+
+
+def test_calibrated_batch_norms_have_the_statistics_of_patches(train, scenes):
+    trained = train("short", "--arm", "both", "--steps", 3)
+    net, _ = weights.load(trained)
+    pictures = [images.read(file) for file in images.files_of(scenes / data.TRAIN, "")]
+    evaluation.calibrate(net, data.Patches(pictures, 16, CPU), 25.0, batches=4)
+    assert not net.training
+    changed = {
+        name
+        for name, tensor in checkpoints.load(trained)[0].items()
+        if not torch.equal(tensor, net.state_dict()[name])
+    }
+    norms = [name for name, layer in net.named_modules() if isinstance(layer, nn.BatchNorm2d)]
+    kept = ("running_mean", "running_var", "num_batches_tracked")
+    assert changed == {f"{norm}.{key}" for norm in norms for key in kept}
+    assert net.noise[3].num_batches_tracked == 4
+
+
+def test_scores_say_whether_batch_norms_were_calibrated(run, train, scenes, tmp_path):
+    trained = train("short", "--arm", "both", "--steps", 3)
+    found = []
+    for batches in (0, 4):
+        out = tmp_path / "scores.json"
+        where = ["--data", scenes, "--weights", trained, "--out", out]
+        run("evaluate", *where, "--calibrate", batches)
+        found.append(runs.load_json(out))
+        assert found[-1]["calibrate"] == batches
+    assert found[0]["sets"] != found[1]["sets"]
 
 
 def test_at_the_start_a_pixels_noise_stays_where_it_is():
@@ -395,6 +436,19 @@ def test_what_apply_cannot_use_is_named(run, train, scenes, tmp_path, arguments,
     with pytest.raises(SystemExit, match=re.escape(message)):
         run("apply", photo, *given)
     assert not list(tmp_path.glob("*denoised*"))
+
+
+@pytest.mark.parametrize("sigma", [25, 50])
+def test_the_packages_own_nets_denoise_a_photo(run, tmp_path, sigma):
+    clean = np.ascontiguousarray(astronaut()[20:180, 140:300])
+    noisy = images.to_pixels(data.with_test_noise(clean, sigma))
+    images.write(tmp_path / "photo.png", noisy)
+    run("apply", tmp_path / "photo.png", "--sigma", sigma)
+    denoised = images.read(tmp_path / "photo_denoised.png")
+    assert scores.psnr(clean, denoised) > scores.psnr(clean, noisy) + 8
+    _, about = weights.load(weights.shipped(sigma))
+    assert (about["model"]["arm"], about["noise"]["sigma"]) == ("both", sigma)
+    assert about["training"]["seed"] == 0  # named before it was trained
 
 
 def test_noise_without_a_net_of_ours_is_named(run, scenes, tmp_path):

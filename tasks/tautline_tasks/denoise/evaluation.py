@@ -30,7 +30,7 @@ def calibrate(net: model.DnCNN, patches: data.Patches, sigma: float, batches: in
     """Give batch norms the statistics of many patches of training.
 
     While a net is trained they follow its last few batches; of small ones these are noise, which
-    costs some nets a quarter of a dB, and others nothing.
+    costs some nets a third of a dB, and others nothing.
     """
     norms = [layer for layer in net.modules() if isinstance(layer, nn.BatchNorm2d)]
     for norm in norms:

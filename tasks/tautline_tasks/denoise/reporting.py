@@ -46,7 +46,9 @@ _PHOTO = (slice(0, 200), slice(100, 340))  # of scikit-image's astronaut: her fa
 
 def page(results: Sequence[Result], notes: str = "") -> str:
     """Give the tables of all results, behind notes on how to read them."""
-    lines = ["# Colour image denoising", "", notes, *_setting(results), ""]
+    lines = ["# Colour image denoising", "", *_setting(results), ""]
+    if notes:
+        lines += [notes]
     for group in _alike(results):
         sigma = group[0]["sigma"]
         lines += [f"## Sigma {sigma:g}, {_amount(group[0])}", "", _recipe(group[0]), ""]
