@@ -11,7 +11,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -179,79 +179,71 @@ def train(
         raise InputError(
             f"--batch: must be a multiple of the {share.count} processes, got {options.batch}"
         )
-    with checkpoints.alone_in(folder) if share.rank == 0 else nullcontext():
-        return _train(net, loss, options, run, folder, about, share)
-
-
-def _train(
-    net: nn.Module,
-    loss: StepLoss,
-    options: TrainingOptions,
-    run: RunOptions,
-    folder: Path,
-    about: dict[str, Any],
-    share: Share,
-) -> Finished:
-    device = next(net.parameters()).device
-    mixed = is_mixed(run.precision, device)
-    run = dataclasses.replace(run, precision="bfloat16" if mixed else "float32")
-    machine = {**runs.about_machine(device), "processes": str(share.count)}
-    groups = parameter_groups(net, options.lam_lr_factor)
-    optimizer = torch.optim.Adam(groups, fused=device.type == "cuda")
-    about = {**about, "training": runs.as_options(options)}
-    log = _Log(about, runs.as_options(run), machine)
-    log.resume(folder / CHECKPOINT, net, optimizer)
-    if log.step == options.steps and (folder / WEIGHTS).exists():
-        return Finished(is_done=True, steps=log.step, seconds=0.0)
-    called = _called(net, run.compile, share)
-    writer = _writer(folder) if run.tensorboard and share.rank == 0 else None
-    began = time.monotonic()
-    before = log.seconds
-    loss_sum = torch.tensor(log.loss_sum, device=device)
-    progress = tqdm(
-        range(log.step, options.steps),
-        initial=log.step,
-        total=options.steps,
-        disable=share.rank != 0,
-        mininterval=1.0,
-    )
-
-    def save() -> None:
-        log.loss_sum = _mean_of_all(loss_sum, share)
-        log.seconds = before + time.monotonic() - began
+    with ExitStack() as stack:
         if share.rank == 0:
-            log.save(folder, net, optimizer)
+            stack.enter_context(checkpoints.alone_in(folder))
+        device = next(net.parameters()).device
+        mixed = is_mixed(run.precision, device)
+        run = dataclasses.replace(run, precision="bfloat16" if mixed else "float32")
+        machine = {**runs.about_machine(device), "processes": str(share.count)}
+        groups = parameter_groups(net, options.lam_lr_factor)
+        optimizer = torch.optim.Adam(groups, fused=device.type == "cuda")
+        about = {**about, "training": runs.as_options(options)}
+        log = _Log(about, runs.as_options(run), machine)
+        log.resume(folder / CHECKPOINT, net, optimizer)
+        if log.step == options.steps and (folder / WEIGHTS).exists():
+            return Finished(is_done=True, steps=log.step, seconds=0.0)
+        called = _called(net, run.compile, share)
+        writer = _writer(folder) if run.tensorboard and share.rank == 0 else None
+        began = time.monotonic()
+        before = log.seconds
+        loss_sum = torch.tensor(log.loss_sum, device=device)
+        progress = tqdm(
+            range(log.step, options.steps),
+            initial=log.step,
+            total=options.steps,
+            disable=share.rank != 0,
+            mininterval=1.0,
+        )
 
-    for step in progress:
-        for group in optimizer.param_groups:
-            group["lr"] = cosine(options, step) * group["factor"]
-        optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(device.type, torch.bfloat16, enabled=mixed):
-            value = loss(called, step, share)
-        value.backward()
-        optimizer.step()
-        loss_sum += value.detach()
-        log.step = step + 1
-        if log.step % run.log_every == 0 or log.step == options.steps:
-            mean = _mean_of_all(loss_sum, share) / (log.step - log.last_line)
-            loss_sum.zero_()
-            log.add(mean, lambdas_of(net))
-            progress.set_postfix(loss=f"{mean:.5f}", refresh=False)
-            if writer:
-                _write_scalars(writer, log.lines[-1])
-            if not math.isfinite(mean):
-                raise RuntimeError(f"the loss is {mean} after {log.step} steps")
-            if run.minutes is not None and _first_says(time.monotonic() - began > 60 * run.minutes):
-                break
-        if log.step % run.checkpoint_every == 0 and log.step < options.steps:
-            save()
-    save()
-    if writer:
-        writer.close()
-    is_done = log.step == options.steps
-    if is_done and share.rank == 0:  # the last file: where it is, so are all others
-        checkpoints.save(folder / WEIGHTS, net.state_dict(), about)
-    return Finished(is_done, log.step, time.monotonic() - began)
+        def save() -> None:
+            log.loss_sum = _mean_of_all(loss_sum, share)
+            log.seconds = before + time.monotonic() - began
+            if share.rank == 0:
+                log.save(folder, net, optimizer)
+
+        for step in progress:
+            for group in optimizer.param_groups:
+                group["lr"] = cosine(options, step) * group["factor"]
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast(device.type, torch.bfloat16, enabled=mixed):
+                value = loss(called, step, share)
+            value.backward()
+            optimizer.step()
+            loss_sum += value.detach()
+            log.step = step + 1
+            if log.step % run.log_every == 0 or log.step == options.steps:
+                mean = _mean_of_all(loss_sum, share) / (log.step - log.last_line)
+                loss_sum.zero_()
+                log.add(mean, lambdas_of(net))
+                progress.set_postfix(loss=f"{mean:.5f}", refresh=False)
+                if writer:
+                    _write_scalars(writer, log.lines[-1])
+                if not math.isfinite(mean):
+                    raise RuntimeError(f"the loss is {mean} after {log.step} steps")
+                if run.minutes is not None and _first_says(
+                    time.monotonic() - began > 60 * run.minutes
+                ):
+                    break
+            if log.step % run.checkpoint_every == 0 and log.step < options.steps:
+                save()
+        save()
+        if writer:
+            writer.close()
+        is_done = log.step == options.steps
+        if is_done and share.rank == 0:  # the last file: where it is, so are all others
+            checkpoints.save(folder / WEIGHTS, net.state_dict(), about)
+        return Finished(is_done, log.step, time.monotonic() - began)
 
 
 @dataclass
