@@ -13,7 +13,7 @@ from torch import nn
 
 import tautline_tasks.__main__ as command_line
 from tautline_tasks import checkpoints, images, runs
-from tautline_tasks.denoise import data, evaluation, model, reporting, scores, weights
+from tautline_tasks.denoise import data, model, reporting, scores, weights
 from tautline_tasks.denoise.data import NoiseOptions
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 from tautline_tasks.errors import InputError
@@ -208,33 +208,41 @@ def test_scores_in_bfloat16_are_nearly_those_in_float32(run, train, scenes, tmp_
     assert means["bfloat16"] != means["float32"]
 
 
-def test_calibrated_batch_norms_have_the_statistics_of_patches(train, scenes):
+def test_calibrated_batch_norms_have_the_statistics_of_patches(run, train, scenes, tmp_path):
     trained = train("short", "--arm", "both", "--steps", 3)
-    net, _ = weights.load(trained)
-    pictures = [images.read(file) for file in images.files_of(scenes / data.TRAIN, "")]
-    evaluation.calibrate(net, data.Patches(pictures, 16, CPU), 25.0, batches=4)
-    assert not net.training
-    changed = {
-        name
-        for name, tensor in checkpoints.load(trained)[0].items()
-        if not torch.equal(tensor, net.state_dict()[name])
-    }
+    out = tmp_path / "calibrated.safetensors"
+    run("calibrate", "--data", scenes, "--weights", trained, "--out", out, "--batches", 4)
+    before, about = checkpoints.load(trained)
+    after, calibrated_about = checkpoints.load(out)
+    assert calibrated_about == {**about, "calibrate": 4}
+    changed = {name for name, tensor in before.items() if not torch.equal(tensor, after[name])}
+    net, _ = weights.load(out)
     norms = [name for name, layer in net.named_modules() if isinstance(layer, nn.BatchNorm2d)]
     kept = ("running_mean", "running_var", "num_batches_tracked")
     assert changed == {f"{norm}.{key}" for norm in norms for key in kept}
     assert net.noise[3].num_batches_tracked == 4
 
+    # The first norm's statistics are those of what reaches it, the mean of batches.
+    pictures = [images.read(file) for file in images.files_of(scenes / data.TRAIN, "")]
+    patches = data.Patches(pictures, 16, CPU)
+    batches = [patches.batch(8, 25.0, 2**31, step).noisy for step in range(4)]
+    reached = [net.noise[:3](net.at_input(batch)) for batch in batches]
+    means = torch.stack([each.mean((0, 2, 3)) for each in reached])
+    torch.testing.assert_close(net.noise[3].running_mean, means.mean(0))
+
 
 def test_scores_say_whether_batch_norms_were_calibrated(run, train, scenes, tmp_path):
     trained = train("short", "--arm", "both", "--steps", 3)
+    calibrated, out = tmp_path / "calibrated.safetensors", tmp_path / "scores.json"
+    run("calibrate", "--data", scenes, "--weights", trained, "--out", calibrated)
     found = []
-    for batches in (0, 4):
-        out = tmp_path / "scores.json"
-        where = ["--data", scenes, "--weights", trained, "--out", out]
-        run("evaluate", *where, "--calibrate", batches)
+    for file in (trained, calibrated):
+        run("evaluate", "--data", scenes, "--weights", file, "--out", out)
         found.append(runs.load_json(out))
-        assert found[-1]["calibrate"] == batches
+    assert "calibrate" not in found[0]
+    assert found[1]["calibrate"] == 40
     assert found[0]["sets"] != found[1]["sets"]
+    assert "batch norms with the statistics of 40 batches" in reporting.page(found)
 
 
 def test_at_the_start_a_pixels_noise_stays_where_it_is():

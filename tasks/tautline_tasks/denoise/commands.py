@@ -11,8 +11,8 @@ import torch
 import tyro
 from torch import Tensor
 
-from tautline_tasks import images, jobs, runs
-from tautline_tasks.denoise import data, model, plan, weights
+from tautline_tasks import checkpoints, images, jobs, runs
+from tautline_tasks.denoise import calibration, data, model, plan, weights
 from tautline_tasks.errors import InputError
 from tautline_tasks.training import (
     Device,
@@ -70,6 +70,39 @@ def train(
 
 
 @app.command
+def calibrate(
+    folder: Data,
+    weights_file: Annotated[Path, tyro.conf.arg(name="weights")],
+    out: Path,
+    batches: int = 40,
+    device: Device = "auto",
+) -> None:
+    """Give a net's batch norms the statistics of many patches.
+
+    Training leaves those of its last few batches; where these were small it pays before a test.
+
+    Parameters
+    ----------
+    folder
+        With the folder train_cbsd432 of images.
+    weights_file
+        A run's weights.safetensors.
+    out
+        The file that the calibrated net goes to.
+    batches
+        Of 8 patches each.
+    """
+    where = pick_device(device)
+    net, about = weights.load(weights_file)
+    files = images.files_of(folder / data.TRAIN, data.WHAT)
+    noise = data.NoiseOptions(**about["noise"])
+    patches = data.Patches([images.read(file) for file in files], noise.patch, where)
+    calibration.calibrate(net.to(where), patches, noise.sigma, batches)
+    checkpoints.save(out, net.state_dict(), {**about, "calibrate": batches})
+    print(f"wrote {out}")
+
+
+@app.command
 def evaluate(
     folder: Data,
     weights_file: Annotated[Path, tyro.conf.arg(name="weights")],
@@ -78,7 +111,6 @@ def evaluate(
     sigma: float | None = None,
     device: Device = "auto",
     precision: model.Precision = "float32",
-    calibrate: int = 0,
 ) -> None:
     """Score a net on the test sets by KAIR's protocol: PSNR and SSIM of each image.
 
@@ -97,9 +129,6 @@ def evaluate(
     precision
         Of convolutions. The protocol's is float32; bfloat16 takes a third of the time on a CPU that
         has instructions for it.
-    calibrate
-        Give batch norms the statistics of that many batches of train_cbsd432 first; 0 leaves those
-        that the net was trained with.
     """
     from tautline_tasks.denoise import evaluation  # scikit-image takes a second to load
 
@@ -108,16 +137,11 @@ def evaluate(
     net = net.to(where)
     noise = about["noise"]["sigma"] if sigma is None else sigma
     found = {name: images.files_of(folder / name, data.WHAT) for name in sets}
-    if calibrate:
-        pictures = [images.read(file) for file in images.files_of(folder / data.TRAIN, data.WHAT)]
-        patches = data.Patches(pictures, about["noise"]["patch"], where)
-        evaluation.calibrate(net, patches, noise, calibrate)
     result = {
         **about,
         "weights_sha256": runs.hash_of_file(weights_file),
         "sigma": noise,
         "precision": precision,
-        "calibrate": calibrate,
         "machine": runs.about_machine(where),
         "sets": {},
     }

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import nn
 from tqdm import tqdm
 
 from tautline_tasks import images
 from tautline_tasks.denoise import data, model, scores
-
-_CALIBRATION_BATCH = 8
-_CALIBRATION_SEED = 2**31  # none that nets are trained with
 
 
 @dataclass(frozen=True)
@@ -24,23 +20,6 @@ class Score:
     image: str
     psnr: float
     ssim: float
-
-
-def calibrate(net: model.DnCNN, patches: data.Patches, sigma: float, batches: int) -> None:
-    """Give batch norms the statistics of many patches of training.
-
-    While a net is trained they follow its last few batches; of small ones these are noise, which
-    costs some nets a third of a dB, and others nothing.
-    """
-    norms = [layer for layer in net.modules() if isinstance(layer, nn.BatchNorm2d)]
-    for norm in norms:
-        norm.reset_running_stats()
-        norm.momentum = None  # the mean of all batches
-    net.train()
-    with torch.no_grad():
-        for step in range(batches):
-            net(patches.batch(_CALIBRATION_BATCH, sigma, _CALIBRATION_SEED, step).noisy)
-    net.eval()
 
 
 def evaluate(
