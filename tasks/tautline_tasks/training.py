@@ -54,7 +54,10 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where and by what means a run is made; all but its precision may change where it goes on."""
+    """Where and by what means a run is made; all but its precision may change where it goes on.
+
+    What it comes to is the same bit for bit on a CPU with as many threads.
+    """
 
     device: Device = "auto"
     precision: Precision = "auto"
@@ -92,7 +95,6 @@ class Finished:
 
     is_done: bool  # else there is a checkpoint to resume from
     steps: int
-    seconds: float  # of this call
 
 
 def pick_device(wanted: Device) -> torch.device:
@@ -107,6 +109,15 @@ def pick_device(wanted: Device) -> torch.device:
 def is_mixed(precision: Precision, device: torch.device) -> bool:
     """Say whether convolutions are in bfloat16."""
     return precision == "bfloat16" or (precision == "auto" and device.type == "cuda")
+
+
+def describe(
+    options: TrainingOptions, run: RunOptions, device: torch.device, share: Share
+) -> dict[str, Any]:
+    """Give all that makes two trainings the same but for their nets and data."""
+    precision = "bfloat16" if is_mixed(run.precision, device) else "float32"
+    # Each process has batch norms of its own, so their number makes a difference, too.
+    return {**runs.as_options(options), "precision": precision, "processes": share.count}
 
 
 @contextmanager
@@ -183,16 +194,14 @@ def train(
         if share.rank == 0:
             stack.enter_context(checkpoints.alone_in(folder))
         device = next(net.parameters()).device
-        mixed = is_mixed(run.precision, device)
-        run = dataclasses.replace(run, precision="bfloat16" if mixed else "float32")
-        machine = {**runs.about_machine(device), "processes": str(share.count)}
+        about = {**about, "training": describe(options, run, device, share)}
+        run = dataclasses.replace(run, precision=about["training"]["precision"])
         groups = parameter_groups(net, options.lam_lr_factor)
         optimizer = torch.optim.Adam(groups, fused=device.type == "cuda")
-        about = {**about, "training": runs.as_options(options)}
-        log = _Log(about, runs.as_options(run), machine)
+        log = _Log(about, runs.as_options(run), runs.about_machine(device))
         log.resume(folder / CHECKPOINT, net, optimizer)
         if log.step == options.steps and (folder / WEIGHTS).exists():
-            return Finished(is_done=True, steps=log.step, seconds=0.0)
+            return Finished(is_done=True, steps=log.step)
         called = _called(net, run.compile, share)
         writer = _writer(folder) if run.tensorboard and share.rank == 0 else None
         began = time.monotonic()
@@ -216,7 +225,7 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = cosine(options, step) * group["factor"]
             optimizer.zero_grad(set_to_none=True)
-            with torch.autocast(device.type, torch.bfloat16, enabled=mixed):
+            with torch.autocast(device.type, torch.bfloat16, enabled=run.precision == "bfloat16"):
                 value = loss(called, step, share)
             value.backward()
             optimizer.step()
@@ -243,7 +252,7 @@ def train(
         is_done = log.step == options.steps
         if is_done and share.rank == 0:  # the last file: where it is, so are all others
             checkpoints.save(folder / WEIGHTS, net.state_dict(), about)
-        return Finished(is_done, log.step, time.monotonic() - began)
+        return Finished(is_done, log.step)
 
 
 @dataclass
@@ -289,8 +298,6 @@ class _Log:
             return
         tensors, found = checkpoints.load(file)
         checkpoints.check_about(file, found, self.about)
-        precision = self.run["precision"]
-        checkpoints.check_about(file, found["run"], {"precision": precision})
         checkpoints.restore(net, optimizer, tensors)
         call = {key: found[key] for key in ("run", "machine", "steps")}
         self.earlier = [*found["earlier"], call]

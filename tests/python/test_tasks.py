@@ -89,7 +89,7 @@ def test_a_checkpoint_of_other_options_is_refused(tmp_path):
         train(tmp_path, small_loss(), options=TrainingOptions(seed=1, steps=30, batch=4, lr=0.5))
     with pytest.raises(InputError, match="task is test there, other here"):
         train(tmp_path, small_loss(), about={"task": "other"})
-    with pytest.raises(InputError, match="precision is float32 there, bfloat16 here"):
+    with pytest.raises(InputError, match=r"training is .*'float32'.* there, .*'bfloat16'.* here"):
         train(tmp_path, small_loss(), precision="bfloat16")
 
 
@@ -130,7 +130,8 @@ def test_an_unfinished_run_has_a_log_and_a_resumed_one_says_so(tmp_path):
     train(tmp_path, small_loss(), minutes=0.0)
     first = runs.load_json(tmp_path / training.LOG)
     assert (first["steps"], len(first["history"]), first["earlier"]) == (4, 1, [])
-    assert first["run"]["precision"] == "float32"  # what `auto` was
+    assert first["training"]["precision"] == "float32"  # what `auto` was
+    assert first["training"]["processes"] == 1
     train(tmp_path, small_loss(), log_every=8)
     last = runs.load_json(tmp_path / training.LOG)
     assert last["steps"] == OPTIONS.steps

@@ -13,7 +13,7 @@ from torch import nn
 
 import tautline_tasks.__main__ as command_line
 from tautline_tasks import checkpoints, images, runs
-from tautline_tasks.denoise import data, model, reporting, scores, weights
+from tautline_tasks.denoise import data, model, plan, reporting, scores, weights
 from tautline_tasks.denoise.data import NoiseOptions
 from tautline_tasks.denoise.model import DnCNN, ModelOptions
 from tautline_tasks.errors import InputError
@@ -121,13 +121,14 @@ def test_only_runs_that_differ_in_their_arm_are_compared():
         scored("both", sigma=15.0),
         scored("both", lr=1e-2),
         scored("both", precision="bfloat16"),
+        scored("both", start={"task": "denoise"}),
         scored("both", data={data.TRAIN: {"images": 1, "sha256": "3"}}),
     ]
     page = reporting.page([scored("none"), *others, scored("both", psnr=30.25, calibrate=0)])
     assert "| DnCNNTV, both | 1 | **+0.250 (+0.250 to +0.250)** |" in page
     assert page.count("Against DnCNN") == 1
     headings = [line for line in page.splitlines() if line.startswith("## ")]
-    assert len(headings) == 7
+    assert len(headings) == 8
     assert "## Sigma 25, trained against 15 for 10 steps of 2 patches of 40 x 40" in headings
     assert headings[-1] == "## Sigma 25, trained for 20 steps of 2 patches of 40 x 40"
 
@@ -177,6 +178,21 @@ def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path, c
     assert "1 of 1 runs are trained" in capsys.readouterr().out
     with pytest.raises(SystemExit, match=r"training is .*'lr': 0.001.* there, .*'lr': 0.5.* here"):
         call("none", "--lr", 0.5)
+    with pytest.raises(SystemExit, match=r"training is .*'float32'.* there, .*'bfloat16'.* here"):
+        call("none", "--precision", "bfloat16")
+
+
+def test_scores_of_another_test_are_not_a_studys(tmp_path):
+    run = plan.Run(tmp_path, "none", 25.0, 0)
+    checkpoints.save(run.weights, {}, {})
+    kept = {"sigma": 25.0, "precision": "float32", "sets": {name: {} for name in data.TESTS}}
+    kept["weights_sha256"] = runs.hash_of_file(run.weights)
+    runs.save_json(run.scores, kept)
+    assert run.is_scored("float32")
+    assert not run.is_scored("bfloat16")
+    for change in ({"sigma": 50.0}, {"sets": {"CBSD68": {}}}, {"weights_sha256": ""}):
+        runs.save_json(run.scores, {**kept, **change})
+        assert not run.is_scored("float32")
 
 
 def test_a_study_looks_for_its_data_first(run, scenes, tmp_path):

@@ -90,10 +90,13 @@ torch::Device device_of(const std::string& name) {
 /// What tautline_tasks writes down about a net.
 json describe(const Options& options, const PictureFolder& folder) {
   const json data = {{"images", folder.pictures.size()}, {"sha256", folder.sha256}};
+  json training = options.training;
+  training["precision"] = "float32";
+  training["processes"] = 1;
   return {{"task", kTask},
           {"model", options.model},
           {"noise", options.noise},
-          {"training", options.training},
+          {"training", training},
           {"data", {{kTrainingSet, data}}}};
 }
 

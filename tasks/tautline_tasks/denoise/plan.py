@@ -10,7 +10,15 @@ from pathlib import Path
 from tautline_tasks import checkpoints, images, jobs, runs
 from tautline_tasks.denoise import data, weights
 from tautline_tasks.denoise.model import Arm, ModelOptions, Precision
-from tautline_tasks.training import WEIGHTS, Device, RunOptions, TrainingOptions
+from tautline_tasks.training import (
+    WEIGHTS,
+    Device,
+    RunOptions,
+    Share,
+    TrainingOptions,
+    describe,
+    pick_device,
+)
 
 
 @dataclass(frozen=True)
@@ -43,11 +51,16 @@ class Run:
         return self.weights.exists()
 
     def is_scored(self, precision: Precision) -> bool:
-        """Whether its scores are those of its weights."""
+        """Whether its scores are those of its weights, against its noise and on all test sets."""
         if not self.scores.exists():
             return False
-        wanted = {"weights_sha256": runs.hash_of_file(self.weights), "precision": precision}
-        return wanted.items() <= runs.load_json(self.scores).items()
+        found = runs.load_json(self.scores)
+        wanted = {
+            "weights_sha256": runs.hash_of_file(self.weights),
+            "sigma": self.sigma,
+            "precision": precision,
+        }
+        return wanted.items() <= found.items() and set(found["sets"]) == set(data.TESTS)
 
 
 def trainings(
@@ -59,12 +72,14 @@ def trainings(
         images.files_of(folder / name, data.WHAT)
     kept = frozenset({"seed", "minutes"})
     options = jobs.as_arguments(training, without=kept) + jobs.as_arguments(run, without=kept)
+    device = pick_device(run.device)
     found = []
     for each in planned:
         if each.is_trained:
             net, noise = ModelOptions(arm=each.arm), data.NoiseOptions(sigma=each.sigma)
             about = weights.describe(net, noise, files)
-            about["training"] = runs.as_options(dataclasses.replace(training, seed=each.seed))
+            seeded = dataclasses.replace(training, seed=each.seed)
+            about["training"] = describe(seeded, run, device, Share())
             checkpoints.check_about(each.weights, checkpoints.load_about(each.weights), about)
             continue
         own = ["--arm", each.arm, "--sigma", f"{each.sigma:g}", "--seed", str(each.seed)]

@@ -80,7 +80,8 @@ def _alike(entries: Sequence[Result]) -> list[list[Result]]:
 
 
 def _conditions(entry: Result | Log) -> dict[str, Any]:
-    same = {key: entry[key] for key in ("noise", "data", "sigma", "precision") if key in entry}
+    keys = ("noise", "data", "sigma", "precision", "start")  # the last: a net that it went on from
+    same = {key: entry[key] for key in keys if key in entry}
     same["calibrate"] = entry.get("calibrate", 0)
     sets = {name: found["sha256"] for name, found in entry.get("sets", {}).items()}
     net = {**entry["model"], "arm": ""}
