@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
 
 class InputError(Exception):
     """What was given cannot be used; the message names it and says what to do about it."""
+
+
+def require(
+    option: str,
+    value: float,
+    *,
+    at_least: float = -math.inf,
+    above: float = -math.inf,
+    at_most: float = math.inf,
+) -> None:
+    """Refuse an option's number that is out of bounds, infinite or none at all."""
+    if math.isfinite(value) and at_least <= value <= at_most and value > above:
+        return
+    bounds = {"at least": at_least, "above": above, "at most": at_most}
+    wanted = [f"{how} {bound}" for how, bound in bounds.items() if math.isfinite(bound)]
+    if not math.isfinite(value):
+        wanted.insert(0, "finite")
+    raise InputError(f"--{option.replace('_', '-')}: must be {' and '.join(wanted)}, got {value}")

@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 import tautline
 from tautline_tasks import checkpoints, runs
-from tautline_tasks.errors import InputError
+from tautline_tasks.errors import InputError, require
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -34,6 +34,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 CHECKPOINT = "checkpoint.safetensors"
 WEIGHTS = "weights.safetensors"
 LOG = "run.json"
+MOST_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,15 @@ class TrainingOptions:
     last_lr: float = 1e-5
     lam_lr_factor: float = 50.0
     """The learning rate of lambda's parameters, as a multiple of `lr`."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no training can have."""
+        require("seed", self.seed, at_least=0, at_most=MOST_SEED)
+        require("steps", self.steps, at_least=0)
+        require("batch", self.batch, at_least=1)
+        require("lr", self.lr, above=0)
+        require("last_lr", self.last_lr, at_least=0)
+        require("lam_lr_factor", self.lam_lr_factor, at_least=0)
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,13 @@ class RunOptions:
     """Stop after that long, with a checkpoint to resume from."""
     tensorboard: bool = True
     """Write losses and lambdas for TensorBoard, too."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no run can have."""
+        require("checkpoint_every", self.checkpoint_every, at_least=1)
+        require("log_every", self.log_every, at_least=1)
+        if self.minutes is not None:
+            require("minutes", self.minutes, at_least=0)
 
 
 @dataclass(frozen=True)

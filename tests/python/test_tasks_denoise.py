@@ -195,6 +195,48 @@ def test_scores_of_another_test_are_not_a_studys(tmp_path):
         assert not run.is_scored("float32")
 
 
+@pytest.mark.parametrize(
+    ("command", "option", "value", "allowed"),
+    [
+        ("train", "seed", -1, "at least 0 and at most 2147483647"),
+        ("train", "seed", 2**31, "at least 0 and at most 2147483647"),
+        ("train", "steps", -5, "at least 0"),
+        ("train", "batch", 0, "at least 1"),
+        ("train", "lr", -1.0, "above 0"),
+        ("train", "lr", float("nan"), "finite and above 0"),
+        ("train", "last-lr", float("inf"), "finite and at least 0"),
+        ("train", "lam-lr-factor", -1.0, "at least 0"),
+        ("train", "log-every", 0, "at least 1"),
+        ("train", "checkpoint-every", 0, "at least 1"),
+        ("train", "minutes", -1.0, "at least 0"),
+        ("train", "sigma", -25.0, "at least 0"),
+        ("train", "patch", 0, "at least 1"),
+        ("train", "depth", 1, "at least 2"),
+        ("train", "width", 0, "at least 1"),
+        ("train", "lam", 0.0, "above 0"),
+        ("evaluate", "sigma", -25.0, "at least 0"),
+        ("calibrate", "batches", 0, "at least 1"),
+        ("study", "at-once", 0, "at least 1"),
+    ],
+)
+def test_numbers_out_of_bounds_are_named(run, scenes, tmp_path, command, option, value, allowed):
+    where = ["--data", scenes, "--out", tmp_path / "out"]
+    if command in ("evaluate", "calibrate"):
+        where += ["--weights", weights.shipped(25)]
+    message = f"tautline_tasks: --{option}: must be {allowed}, got {value}"
+    with pytest.raises(SystemExit, match=f"^{re.escape(message)}$"):
+        run(command, *where, f"--{option}={value}")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_study_has_seeds_not_a_seed(run, scenes, tmp_path):
+    with pytest.raises(SystemExit, match="--seed: a study has --seeds"):
+        run("study", "--data", scenes, "--out", tmp_path / "out", "--seed", 1)
+    with pytest.raises(SystemExit, match=r"--seed: must be at least 0 .*, got -1"):
+        run("study", "--data", scenes, "--out", tmp_path / "out", "--seeds", 0, -1)
+    assert not any(tmp_path.iterdir())
+
+
 def test_a_study_looks_for_its_data_first(run, scenes, tmp_path):
     shutil.copytree(scenes / data.TRAIN, tmp_path / data.TRAIN)
     with pytest.raises(SystemExit, match="CBSD68: not there"):

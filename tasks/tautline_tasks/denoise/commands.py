@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tautline_tasks import checkpoints, images, jobs, runs
 from tautline_tasks.denoise import calibration, data, model, plan, weights
-from tautline_tasks.errors import InputError
+from tautline_tasks.errors import InputError, require
 from tautline_tasks.training import (
     Device,
     RunOptions,
@@ -92,6 +92,7 @@ def calibrate(
     batches
         Of 8 patches each.
     """
+    require("batches", batches, at_least=1)
     where = pick_device(device)
     net, about = weights.load(weights_file)
     files = images.files_of(folder / data.TRAIN, data.WHAT)
@@ -136,6 +137,7 @@ def evaluate(
     net, about = weights.load(weights_file)
     net = net.to(where)
     noise = about["noise"]["sigma"] if sigma is None else sigma
+    require("sigma", noise, at_least=0)
     found = {name: images.files_of(folder / name, data.WHAT) for name in sets}
     result = {
         **about,
@@ -184,12 +186,13 @@ def study(
         Runs at a time, in processes of their own, which share out the processor's cores; on a GPU
         best under CUDA's multi-process service.
     test_precision
-        As `evaluate` has it; `precision` is that of training.
+        As `evaluate` has it; `precision` is that of training, as `minutes` are.
     """
-    planned = [
-        plan.Run(out, arm, sigma, seed)
-        for seed, sigma, arm in itertools.product(seeds, sigmas, arms)
-    ]
+    require("at-once", at_once, at_least=1)
+    if training.seed != TrainingOptions.seed:
+        raise InputError("--seed: a study has --seeds")
+    wanted = itertools.product(seeds, sigmas, arms)
+    planned = [*dict.fromkeys(plan.Run(out, arm, sigma, seed) for seed, sigma, arm in wanted)]
     failed = jobs.run_all(plan.trainings(planned, folder, training, run), at_once, run.minutes)
     failed += jobs.run_all(plan.tests(planned, folder, run.device, test_precision), at_once)
     print(f"{out}: {sum(each.is_trained for each in planned)} of {len(planned)} runs are trained")

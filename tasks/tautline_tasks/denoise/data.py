@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tautline_tasks import images
-from tautline_tasks.errors import InputError
+from tautline_tasks.errors import InputError, require
 from tautline_tasks.images import Pixels
 from tautline_tasks.training import step_generator
 
@@ -33,6 +33,11 @@ class NoiseOptions:
     """Standard deviation of the noise; pixels are in 0..255."""
     patch: int = 40
     """Width and height of the patches."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no noise can have."""
+        require("sigma", self.sigma, at_least=0)
+        require("patch", self.patch, at_least=1)
 
 
 @dataclass(frozen=True)

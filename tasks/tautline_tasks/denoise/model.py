@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import tautline
+from tautline_tasks.errors import require
 
 Arm = Literal["none", "input", "output", "both", "zero", "blur"]
 Precision = Literal["float32", "bfloat16"]  # of convolutions
@@ -38,6 +39,12 @@ class ModelOptions:
     lam: float = 1e-2
     """Where lambda starts; images are in [0, 1]."""
 
+    def __post_init__(self) -> None:
+        """Refuse what no net can have."""
+        require("depth", self.depth, at_least=2)
+        require("width", self.width, at_least=1)
+        require("lam", self.lam, above=0)
+
 
 @dataclass(frozen=True)
 class Stages:
@@ -54,8 +61,6 @@ class DnCNN(nn.Module):
     def __init__(self, options: ModelOptions) -> None:
         """Make the net; weights are those of `reset_parameters`."""
         super().__init__()
-        if options.depth < 2:
-            raise ValueError(f"depth: must be at least 2, got {options.depth}")
         width = options.width
         layers: list[nn.Module] = [nn.Conv2d(COLOURS, width, 3, padding=1), nn.ReLU()]
         for _ in range(options.depth - 2):

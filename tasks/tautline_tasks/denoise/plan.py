@@ -75,14 +75,14 @@ def trainings(
     device = pick_device(run.device)
     found = []
     for each in planned:
+        noise = data.NoiseOptions(sigma=each.sigma)
+        seeded = dataclasses.replace(training, seed=each.seed)
         if each.is_trained:
-            net, noise = ModelOptions(arm=each.arm), data.NoiseOptions(sigma=each.sigma)
-            about = weights.describe(net, noise, files)
-            seeded = dataclasses.replace(training, seed=each.seed)
+            about = weights.describe(ModelOptions(arm=each.arm), noise, files)
             about["training"] = describe(seeded, run, device, Share())
             checkpoints.check_about(each.weights, checkpoints.load_about(each.weights), about)
             continue
-        own = ["--arm", each.arm, "--sigma", f"{each.sigma:g}", "--seed", str(each.seed)]
+        own = ["--arm", each.arm, "--sigma", str(each.sigma), "--seed", str(each.seed)]
         paths = ["--data", str(folder), "--out", str(each.place)]
         command = ["denoise", "train", *paths, *own, *options]
         found.append(jobs.Job(command, each.place / "train.log"))
