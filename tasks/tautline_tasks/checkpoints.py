@@ -1,7 +1,4 @@
-"""Tensors in files that are either whole or not there.
-
-Files are safetensors, with what is known about the tensors as JSON in their metadata.
-"""
+"""Tensors in files (safetensors), with what is known about them as JSON in the metadata."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
+from tautline_tasks import files
 from tautline_tasks.errors import InputError
 
 _ABOUT = "about"
@@ -25,22 +23,11 @@ _MODEL = "model."
 _OPTIMIZER = "optimizer."
 
 
-def write_whole(file: Path, content: bytes) -> None:
-    """Write a file beside the wanted one, then put it in its place."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(f".{file.name}.partial")
-    with partial.open("wb") as opened:
-        opened.write(content)
-        opened.flush()
-        os.fsync(opened.fileno())
-    partial.replace(file)
-
-
 def save(file: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
     """Write tensors and what is known about them."""
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {_ABOUT: json.dumps(about)}
-    write_whole(file, safetensors.torch.save(on_cpu, metadata))
+    files.write_whole(file, safetensors.torch.save(on_cpu, metadata))
 
 
 def load(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -68,7 +55,7 @@ def check_about(file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any])
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep other processes of this program out of a run's folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     opened = os.open(folder, os.O_RDONLY)
     try:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from PIL import Image, ImageOps
 from torch import Tensor
 
+from tautline_tasks import files
 from tautline_tasks.errors import InputError
 
 SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
@@ -27,12 +29,26 @@ def files_of(folder: Path, what: str) -> list[Path]:
 
 
 def read(file: Path) -> Pixels:
-    """Read an image as RGB, upright as its camera says."""
+    """Read an image as RGB in 8 bits, upright as its camera says."""
     try:
         with Image.open(file) as image:
-            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
-    except OSError as error:
+            upright = ImageOps.exif_transpose(image)
+            if upright.mode.startswith("I;16"):  # Pillow would clip what it converts
+                grey = (np.asarray(upright).astype(np.uint32) + 128) // 257
+                return np.repeat(grey.astype(np.uint8)[..., None], 3, axis=2)
+            if upright.mode in ("I", "F"):
+                what = "integers of 32 bits" if upright.mode == "I" else "floating point numbers"
+                raise InputError(f"{file}: pixels must have 8 or 16 bits, got {what}")
+            return np.asarray(upright.convert("RGB"))
+    except (OSError, Image.DecompressionBombError) as error:
         raise InputError(f"{file}: cannot be read as an image ({error})") from None
+
+
+def colour_profile(file: Path) -> bytes | None:
+    """Give what says which colours an RGB image's pixels are, if it has that."""
+    with Image.open(file) as image:
+        found: bytes | None = image.info.get("icc_profile") if "RGB" in image.mode else None
+        return found
 
 
 def to_pixels(image: Tensor) -> Pixels:
@@ -48,8 +64,12 @@ def check_result(file: Path) -> None:
         raise InputError(f"{file}: its name must end in one of {known}")
     if not file.parent.is_dir():
         raise InputError(f"{file}: there is no folder {file.parent}")
+    files.prepare_place(file)
 
 
-def write(file: Path, pixels: Pixels) -> None:
-    """Write an image in the format of the file's name."""
-    Image.fromarray(pixels).save(file)
+def write(file: Path, pixels: Pixels, profile: bytes | None = None) -> None:
+    """Write an image in the format of the file's name, whole or not at all."""
+    content = BytesIO()
+    kind = Image.registered_extensions()[file.suffix.lower()]
+    Image.fromarray(pixels).save(content, kind, icc_profile=profile)
+    files.write_whole(file, content.getvalue())

@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 
-from tautline_tasks.checkpoints import write_whole
+from tautline_tasks import files
+from tautline_tasks.errors import InputError
 
 _PACKAGES = ("tautline", "torch", "numpy", "pillow", "scikit-image", "safetensors")
 
@@ -35,10 +36,10 @@ def about_machine(device: torch.device) -> dict[str, str]:
     return found
 
 
-def hash_of_files(files: Iterable[Path]) -> str:
+def hash_of_files(paths: Iterable[Path]) -> str:
     """Give one SHA-256 of names and contents, in the order of names."""
     total = hashlib.sha256()
-    for file in sorted(files, key=lambda path: path.name):
+    for file in sorted(paths, key=lambda path: path.name):
         total.update(file.name.encode() + b"\0")
         total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()
@@ -52,7 +53,7 @@ def hash_of_file(file: Path) -> str:
 def save_json(file: Path, content: Mapping[str, Any]) -> None:
     """Write JSON, whole or not at all; a line for each entry of each entry."""
     entries = ",\n".join(f"{json.dumps(key)}: {_lines(value)}" for key, value in content.items())
-    write_whole(file, f"{{\n{entries}\n}}\n".encode())
+    files.write_whole(file, f"{{\n{entries}\n}}\n".encode())
 
 
 def _lines(value: Any) -> str:
@@ -66,7 +67,12 @@ def _lines(value: Any) -> str:
 
 def load_json(file: Path) -> dict[str, Any]:
     """Read what `save_json` wrote."""
-    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        content = json.loads(files.read_text(file))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{file}: is no JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{file}: has no entries")
     return content
 
 

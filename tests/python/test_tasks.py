@@ -6,11 +6,11 @@ import sys
 import numpy as np
 import pytest
 import torch
-from PIL import ExifTags, Image
+from PIL import ExifTags, Image, ImageCms
 from torch import nn
 
 import tautline
-from tautline_tasks import checkpoints, images, jobs, runs, training
+from tautline_tasks import checkpoints, files, images, jobs, runs, training
 from tautline_tasks.errors import InputError
 from tautline_tasks.paired import difference
 from tautline_tasks.training import RunOptions, Share, TrainingOptions
@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(checkpoints.os, "fsync", fail)
+        patched.setattr(files.os, "fsync", fail)
         with pytest.raises(OSError, match="disk full"):
             checkpoints.save(file, {"a": torch.zeros(2)}, {"number": 2})
     tensors, about = checkpoints.load(file)
@@ -248,6 +248,63 @@ def test_a_photo_that_was_taken_upright_is_upright(tmp_path):
     exif[ExifTags.Base.Orientation] = 6  # to be turned a quarter clockwise
     Image.fromarray(pixels).save(tmp_path / "turned.png", exif=exif)
     assert (images.read(tmp_path / "turned.png") == np.rot90(pixels, -1)).all()
+
+
+@pytest.mark.parametrize("suffix", ["png", "tiff"])
+def test_pixels_of_16_bits_are_rounded_to_8(tmp_path, suffix):
+    values = np.array([[0, 128, 129, 257, 25700, 65535]], np.uint16)
+    file = tmp_path / f"grey.{suffix}"
+    Image.fromarray(values).save(file)
+    assert images.read(file).tolist() == [[[v] * 3 for v in (0, 0, 1, 1, 100, 255)]]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "what"), [(np.int32, "integers of 32 bits"), (np.float32, "floating point numbers")]
+)
+def test_pixels_whose_white_is_not_known_are_refused(tmp_path, dtype, what):
+    file = tmp_path / "image.tiff"
+    Image.fromarray(np.ones((2, 2), dtype)).save(file)
+    with pytest.raises(InputError, match=f"image.tiff: pixels must have 8 or 16 bits, got {what}"):
+        images.read(file)
+
+
+def test_an_image_beyond_what_pillow_trusts_is_named(tmp_path, monkeypatch):
+    Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(tmp_path / "large.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    with pytest.raises(InputError, match=r"large.png: cannot be read as an image \(Image size"):
+        images.read(tmp_path / "large.png")
+
+
+def test_images_keep_their_colour_profile(tmp_path):
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    pixels = np.zeros((2, 2, 3), np.uint8)
+    for suffix in ("png", "jpg", "tif", "webp"):
+        file = tmp_path / f"image.{suffix}"
+        images.write(file, pixels)
+        assert images.colour_profile(file) is None
+        images.write(file, pixels, profile)
+        assert images.colour_profile(file) == profile
+
+
+def test_a_place_that_cannot_be_written_is_named_before_the_work(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"file: cannot be made a folder \(File exists\)"):
+        files.prepare_place(tmp_path / "file" / "scores.json")
+    with pytest.raises(InputError, match="is a folder, and a file is to be written there"):
+        files.prepare_place(tmp_path)
+    with pytest.raises(InputError, match=r"file: cannot be made a folder \(File exists\)"):
+        train(tmp_path / "file", small_loss())
+    files.prepare_place(tmp_path / "new" / "scores.json")
+    assert (tmp_path / "new").is_dir()
+
+
+def test_json_that_is_none_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"none.json: cannot be read \(No such file"):
+        runs.load_json(tmp_path / "none.json")
+    for content, message in ((b"\xff", "is no text"), (b"{", "is no JSON"), (b"[]", "no entries")):
+        (tmp_path / "bad.json").write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            runs.load_json(tmp_path / "bad.json")
 
 
 def test_a_constant_difference_is_certain():

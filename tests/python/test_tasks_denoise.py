@@ -146,6 +146,36 @@ def test_a_run_that_is_given_twice_is_no_second_seed():
         reporting.page([scored("none"), scored("both"), scored("both")])
 
 
+def test_what_a_report_cannot_use_is_named(run, train, scenes, tmp_path):
+    trained, page = train("run", "--steps", 1), tmp_path / "page.md"
+    log, result = trained.with_name("run.json"), tmp_path / "scores.json"
+    run("evaluate", "--data", scenes, "--weights", trained, "--out", result, "--sets", "CBSD68")
+    for arguments, message in (
+        ([], "FILE...: at least one of `evaluate` is needed"),
+        ([tmp_path / "none.json"], "none.json: cannot be read"),
+        ([log], "run.json: is not what `denoise evaluate` writes, or it has no sets"),
+        ([result, "--logs", result], "is not what `denoise train` writes, or it has no history"),
+        ([result, "--notes", tmp_path / "none.md"], "none.md: cannot be read"),
+    ):
+        with pytest.raises(SystemExit, match=message):
+            run("report", *arguments, "--out", page)
+        assert not page.exists()
+    run("report", result, "--logs", log, "--out", page)
+
+
+def test_images_that_cannot_be_scored_are_named(run, scenes, tmp_path):
+    folder, out = tmp_path / "CBSD68", tmp_path / "scores.json"
+    shutil.copytree(scenes / "CBSD68", folder)
+    where = ["--data", tmp_path, "--weights", weights.shipped(25), "--out", out, "--sets", "CBSD68"]
+    images.write(folder / "scene2.png", np.zeros((16, 10, 3), np.uint8))
+    with pytest.raises(SystemExit, match=r"scene2.png: must have 11 pixels each way for SSIM"):
+        run("evaluate", *where)
+    images.write(folder / "scene1.bmp", np.zeros((16, 16, 3), np.uint8))
+    with pytest.raises(SystemExit, match="CBSD68: images must differ in more than their endings"):
+        run("evaluate", *where)
+    assert not out.exists()
+
+
 def test_images_are_paired_by_their_names():
     ours = scored("both", psnr=31.0)
     of_images = ours["sets"]["CBSD68"]["images"]
@@ -490,6 +520,7 @@ def test_weights_of_another_task_are_refused(tmp_path):
     [
         (["out.xyz"], "out.xyz: its name must end in one of .bmp"),
         (["nowhere/out.png"], "nowhere/out.png: there is no folder nowhere"),
+        (["{folder}/folder.png"], "folder.png: is a folder, and a file is to be written there"),
         (["--weights", "none.safetensors"], "none.safetensors: cannot be read as safetensors"),
         (["--weights", "{run}/checkpoint.safetensors"], "has no weights of a net; a run's are in"),
         (["--weights", "{run}/weights.safetensors", "--sigma", 25], "--sigma: chooses one of"),
@@ -498,7 +529,9 @@ def test_weights_of_another_task_are_refused(tmp_path):
 def test_what_apply_cannot_use_is_named(run, train, scenes, tmp_path, arguments, message):
     if "{run}" in str(arguments):
         train("run", "--steps", 1)
-    given = [str(argument).format(run=tmp_path / "run") for argument in arguments]
+    (tmp_path / "folder.png").mkdir()
+    places = {"run": tmp_path / "run", "folder": tmp_path}
+    given = [str(argument).format(**places) for argument in arguments]
     photo = shutil.copy(scenes / "CBSD68" / "scene0.png", tmp_path)
     with pytest.raises(SystemExit, match=re.escape(message)):
         run("apply", photo, *given)

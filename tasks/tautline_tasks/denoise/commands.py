@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import tyro
 from torch import Tensor
 
-from tautline_tasks import checkpoints, images, jobs, runs
+from tautline_tasks import checkpoints, files, images, jobs, runs
 from tautline_tasks.denoise import calibration, data, model, plan, weights
 from tautline_tasks.errors import InputError, require
 from tautline_tasks.training import (
@@ -50,19 +50,19 @@ def train(
     out
         The run's folder: checkpoint, weights.safetensors and run.json.
     """
-    files = images.files_of(folder / data.TRAIN, data.WHAT)
+    pictures = images.files_of(folder / data.TRAIN, data.WHAT)
     device = pick_device(run.device)
     module = model.make(net, training.seed).to(device)
     if is_mixed(run.precision, device):  # bfloat16's convolutions like it so
         module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    patches = data.Patches([images.read(file) for file in files], noise.patch, device)
+    patches = data.Patches([images.read(file) for file in pictures], noise.patch, device)
 
     def loss(called: Callable[[Tensor], Tensor], step: int, share: Share) -> Tensor:
         batch = patches.batch(training.batch, noise.sigma, training.seed, step)
         return (called(share.of(batch.noisy)) - share.of(batch.clean)).abs().mean()
 
     with processes(device) as share:
-        about = weights.describe(net, noise, files)
+        about = weights.describe(net, noise, pictures)
         finished = train_net(module, loss, training, run, out, about, share)
     if share.rank == 0:
         state = "done" if finished.is_done else "stopped; the same command goes on"
@@ -93,11 +93,12 @@ def calibrate(
         Of 8 patches each.
     """
     require("batches", batches, at_least=1)
+    files.prepare_place(out)
     where = pick_device(device)
     net, about = weights.load(weights_file)
-    files = images.files_of(folder / data.TRAIN, data.WHAT)
+    pictures = images.files_of(folder / data.TRAIN, data.WHAT)
     noise = data.NoiseOptions(**about["noise"])
-    patches = data.Patches([images.read(file) for file in files], noise.patch, where)
+    patches = data.Patches([images.read(file) for file in pictures], noise.patch, where)
     calibration.calibrate(net.to(where), patches, noise.sigma, batches)
     checkpoints.save(out, net.state_dict(), {**about, "calibrate": batches})
     print(f"wrote {out}")
@@ -138,7 +139,11 @@ def evaluate(
     net = net.to(where)
     noise = about["noise"]["sigma"] if sigma is None else sigma
     require("sigma", noise, at_least=0)
+    files.prepare_place(out)
     found = {name: images.files_of(folder / name, data.WHAT) for name in sets}
+    for name, pictures in found.items():
+        if len({file.stem for file in pictures}) < len(pictures):
+            raise InputError(f"{folder / name}: images must differ in more than their endings")
     result = {
         **about,
         "weights_sha256": runs.hash_of_file(weights_file),
@@ -147,18 +152,18 @@ def evaluate(
         "machine": runs.about_machine(where),
         "sets": {},
     }
-    for name, files in found.items():
-        scores = list(evaluation.evaluate(net, files, noise, where, precision))
+    for name, pictures in found.items():
+        scores = list(evaluation.evaluate(net, pictures, noise, where, precision))
         means = {
             key: sum(getattr(score, key) for score in scores) / len(scores)
             for key in ("psnr", "ssim")
         }
         result["sets"][name] = {
-            "sha256": runs.hash_of_files(files),
+            "sha256": runs.hash_of_files(pictures),
             "mean": means,
             "images": {score.image: {"psnr": score.psnr, "ssim": score.ssim} for score in scores},
         }
-        print(f"{name}: {means['psnr']:.3f} dB, SSIM {means['ssim']:.4f} ({len(files)} images)")
+        print(f"{name}: {means['psnr']:.3f} dB, SSIM {means['ssim']:.4f} ({len(pictures)} images)")
     runs.save_json(out, result)
 
 
@@ -202,7 +207,7 @@ def study(
 
 @app.command
 def report(
-    files: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE...")],
+    results: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE...")],
     out: Path,
     logs: tuple[Path, ...] = (),
     figure_weights: Path | None = None,
@@ -212,7 +217,7 @@ def report(
 
     Parameters
     ----------
-    files
+    results
         JSON files of `evaluate`.
     out
         The Markdown file; pictures go to the folder `images` beside it.
@@ -225,17 +230,28 @@ def report(
     """
     from tautline_tasks.denoise import reporting  # so does matplotlib
 
-    text = notes.read_text(encoding="utf-8") if notes else ""
-    page = reporting.page([runs.load_json(file) for file in files], text)
+    if not results:
+        raise InputError("FILE...: at least one of `evaluate` is needed")
+    files.prepare_place(out)
+    text = files.read_text(notes) if notes else ""
+    page = reporting.page([_load(file, "sets", "evaluate") for file in results], text)
     pictures = out.parent / "images"
     if logs:
-        page += reporting.training_section([runs.load_json(file) for file in logs], pictures)
+        found = [_load(file, "history", "train") for file in logs]
+        page += reporting.training_section(found, pictures)
     if figure_weights:
         net, about = weights.load(figure_weights)
         page += reporting.stages_section(net, about, pictures)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page, encoding="utf-8")
+    files.write_whole(out, page.encode())
     print(f"wrote {out}")
+
+
+def _load(file: Path, key: str, command: str) -> dict[str, Any]:
+    """Read a file of a command, which has something under `key`."""
+    content = runs.load_json(file)
+    if content.get("task") != weights.TASK or not content.get(key):
+        raise InputError(f"{file}: is not what `denoise {command}` writes, or it has no {key}")
+    return content
 
 
 @app.command
@@ -270,7 +286,8 @@ def apply(
     net, _ = weights.load(weights_file or weights.shipped(25 if sigma is None else sigma))
     pixels = torch.from_numpy(images.read(photo).copy()).to(where)
     noisy = pixels.permute(2, 0, 1)[None].float() / 255
-    images.write(result, images.to_pixels(model.denoise(net.to(where), noisy)))
+    denoised = images.to_pixels(model.denoise(net.to(where), noisy))
+    images.write(result, denoised, images.colour_profile(photo))
     print(f"wrote {result}")
 
 

@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from tautline_tasks import images
 from tautline_tasks.denoise import data, model, scores
+from tautline_tasks.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ def evaluate(
     """Denoise each image with the noise of the protocol added to it."""
     for file in tqdm(files, desc=files[0].parent.name, mininterval=1.0):
         clean = images.read(file)
+        if min(clean.shape[:2]) < scores.SSIM_WINDOW:
+            raise InputError(f"{file}: must have {scores.SSIM_WINDOW} pixels each way for SSIM")
         noisy = data.with_test_noise(clean, sigma).to(device)
         result = images.to_pixels(model.denoise(net, noisy, precision))
         yield Score(file.stem, scores.psnr(clean, result), scores.ssim(clean, result))

@@ -9,6 +9,9 @@ from skimage.metrics import structural_similarity
 
 from tautline_tasks.images import Pixels
 
+SSIM_WINDOW = 11  # pixels each way: 3.5 deviations to either side
+_DEVIATION = 1.5
+
 
 def psnr(clean: Pixels, image: Pixels) -> float:
     """Peak signal to noise ratio over all pixels and colours, in dB."""
@@ -24,7 +27,7 @@ def ssim(clean: Pixels, image: Pixels) -> float:
         data_range=255,
         channel_axis=2,
         gaussian_weights=True,
-        sigma=1.5,
+        sigma=_DEVIATION,
         use_sample_covariance=False,
     )
     return float(found)
