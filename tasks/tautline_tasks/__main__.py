@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import tyro
@@ -12,6 +13,8 @@ from tautline_tasks.errors import InputError
 
 def main() -> None:
     """Run what the arguments say."""
+    # As an exception, so that what this program has started ends with it.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     app = tyro.extras.SubcommandApp()
     app.command(denoise, name="denoise", help="Colour images without their noise.")
     try:

@@ -1,7 +1,9 @@
 # What the vision tasks share: training that resumes, files that are whole, paired differences.
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from PIL import ExifTags, Image, ImageCms
 from torch import nn
 
 import tautline
+import tautline_tasks.__main__ as command_line
 from tautline_tasks import checkpoints, files, images, jobs, runs, training
 from tautline_tasks.errors import InputError
 from tautline_tasks.paired import difference
@@ -350,29 +353,73 @@ def test_the_command_line_lists_its_commands():
 
 
 def test_jobs_that_fail_are_named_and_others_go_on(tmp_path):
-    bad = jobs.Job(["denoise", "generate"], tmp_path / "bad" / "log")
-    good = jobs.Job(["denoise", "generate", str(tmp_path / "scenes")], tmp_path / "good" / "log")
+    bad = jobs.Job(("denoise", "generate"), tmp_path / "bad" / "log")
+    good = jobs.Job(("denoise", "generate", str(tmp_path / "scenes")), tmp_path / "good" / "log")
     assert jobs.run_all([bad, good], at_once=1) == [bad.log]
     assert (tmp_path / "scenes" / "CBSD68").is_dir()
 
 
-def test_jobs_share_the_cores(tmp_path, monkeypatch):
-    seen = []
+@pytest.fixture
+def started(monkeypatch):
+    """Processes that are begun, with all that they are given; each sleeps instead."""
+    found = []
+    start = subprocess.Popen
+
+    def note(command, *, stdout, stderr, env):
+        sleep = "import time; time.sleep(0.3)"
+        found.append((start([sys.executable, "-c", sleep], stdout=stdout, stderr=stderr), env))
+        return found[-1][0]
+
+    monkeypatch.setattr(jobs.subprocess, "Popen", note)
+    return found
+
+
+def test_jobs_share_the_cores(tmp_path, monkeypatch, started):
     monkeypatch.setattr(jobs.os, "sched_getaffinity", lambda _: set(range(6)))
-    monkeypatch.setattr(
-        jobs.subprocess,
-        "run",
-        lambda *_, env, **__: (
-            seen.append(env["OMP_NUM_THREADS"]) or subprocess.CompletedProcess([], 0)
-        ),
-    )
-    job = jobs.Job([], tmp_path / "log")
+    job = jobs.Job((), tmp_path / "log")
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     jobs.run_all([job], at_once=2)
     jobs.run_all([job], at_once=12)
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     jobs.run_all([job], at_once=2)
-    assert seen == ["3", "1", "5"]
+    assert [env["OMP_NUM_THREADS"] for _, env in started] == ["3", "1", "5"]
+
+
+def test_no_more_jobs_run_at_once_than_may(tmp_path, monkeypatch, started):
+    most = []
+    sleep = time.sleep
+
+    def look(seconds):
+        most.append(sum(process.poll() is None for process, _ in started))
+        sleep(seconds)
+
+    monkeypatch.setattr(jobs.time, "sleep", look)
+    jobs.run_all([jobs.Job((str(index),), tmp_path / "log") for index in range(5)], at_once=2)
+    assert len(started) == 5
+    assert max(most) == 2
+
+
+def test_what_ends_a_study_ends_its_jobs(tmp_path, monkeypatch, started):
+    def end(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jobs.time, "sleep", end)
+    with pytest.raises(KeyboardInterrupt):
+        jobs.run_all([jobs.Job((str(index),), tmp_path / "log") for index in range(3)], at_once=2)
+    assert [process.returncode for process, _ in started] == [-signal.SIGTERM] * 2
+
+
+def test_a_signal_to_end_is_an_exception(monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(sys, "argv", ["tautline_tasks", "--help"])
+    try:
+        with pytest.raises(SystemExit):
+            command_line.main()
+        with pytest.raises(SystemExit) as ended:
+            signal.raise_signal(signal.SIGTERM)
+        assert ended.value.code == 143
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_bfloat16_is_for_gpus_unless_asked_for():
@@ -396,7 +443,7 @@ def test_bfloat16_is_of_convolutions_alone(tmp_path):
 
 
 def test_no_job_is_begun_when_time_is_up(tmp_path):
-    job = jobs.Job(["denoise", "generate", str(tmp_path / "scenes")], tmp_path / "log")
+    job = jobs.Job(("denoise", "generate", str(tmp_path / "scenes")), tmp_path / "log")
     jobs.run_all([job], at_once=1, minutes=0.0)
     assert not job.log.exists()
 

@@ -84,7 +84,7 @@ def trainings(
             continue
         own = ["--arm", each.arm, "--sigma", str(each.sigma), "--seed", str(each.seed)]
         paths = ["--data", str(folder), "--out", str(each.place)]
-        command = ["denoise", "train", *paths, *own, *options]
+        command = ("denoise", "train", *paths, *own, *options)
         found.append(jobs.Job(command, each.place / "train.log"))
     return found
 
@@ -98,6 +98,6 @@ def tests(
         if each.is_trained and not each.is_scored(precision):
             paths = ["--weights", str(each.weights), "--out", str(each.scores)]
             how = ["--data", str(folder), "--device", device, "--precision", precision]
-            command = ["denoise", "evaluate", *paths, *how]
+            command = ("denoise", "evaluate", *paths, *how)
             found.append(jobs.Job(command, each.place / "evaluate.log"))
     return found
