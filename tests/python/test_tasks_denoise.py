@@ -22,6 +22,7 @@ from tautline_tasks.training import TrainingOptions
 TINY = ["--width", "4", "--depth", "4", "--patch", "16", "--batch", "4", "--device", "cpu"]
 CPU = torch.device("cpu")
 ENDS = ("input", "output")
+ARMS = ("none", "both")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def train(run, scenes, tmp_path):
 
 def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     results = []
-    for arm in ("none", "both"):
+    for arm in ARMS:
         for seed in (0, 1):
             trained = train(f"{arm}{seed}", "--arm", arm, "--seed", seed, "--steps", 6)
             results.append(tmp_path / f"{arm}{seed}.json")
@@ -125,12 +126,29 @@ def test_only_runs_that_differ_in_their_arm_are_compared():
         scored("both", data={data.TRAIN: {"images": 1, "sha256": "3"}}),
     ]
     page = reporting.page([scored("none"), *others, scored("both", psnr=30.25, calibrate=0)])
-    assert "| DnCNNTV, both | 1 | **+0.250 (+0.250 to +0.250)** |" in page
+    assert "| DnCNNTV, both | 1 | +0.250 (+0.250 to +0.250) |" in page  # of one seed: not bold
     assert page.count("Against DnCNN") == 1
     headings = [line for line in page.splitlines() if line.startswith("## ")]
     assert len(headings) == 8
     assert "## Sigma 25, trained against 15 for 10 steps of 2 patches of 40 x 40" in headings
     assert headings[-1] == "## Sigma 25, trained for 20 steps of 2 patches of 40 x 40"
+
+
+def test_what_is_clear_with_several_seeds_is_bold():
+    def trained(arm, seed, psnr):
+        options = TrainingOptions(seed=seed, steps=10, batch=2)
+        return scored(arm, psnr=psnr, training=runs.as_options(options))
+
+    pairs = [trained(arm, seed, 30.0 + (arm == "both")) for seed in range(3) for arm in ARMS]
+    assert "| DnCNNTV, both | 3 | **+1.000 (+1.000 to +1.000)** |" in reporting.page(pairs)
+
+
+def test_sets_of_a_users_own_are_in_the_table():
+    result = scored("none")
+    result["sets"] = {"mine": result["sets"]["CBSD68"], **result["sets"]}
+    page = reporting.page([result])
+    assert "| | seeds | CBSD68 | mine |" in page
+    assert "| *DnCNN, the paper* | | *31.24* |  |" in page
 
 
 def test_the_page_is_that_of_the_results_that_are_kept():
