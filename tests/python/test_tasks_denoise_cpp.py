@@ -176,6 +176,22 @@ def test_weights_of_another_net_are_named(scenes, tmp_path):
     assert "noise.0.bias: is missing" in call(scenes, tmp_path, "--weights", file).stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *[("seed", "-1"), ("seed", "2147483648"), ("steps", "-1"), ("batch", "0"), ("lr", "0")],
+        *[("last-lr", "-1"), ("lam-lr-factor", "-1"), ("sigma", "-25"), ("patch", "0")],
+        *[("depth", "1"), ("width", "0"), ("lam", "0"), ("arm", "neither"), ("device", "tpu")],
+    ],
+)
+def test_options_out_of_bounds_are_named(option, value, scenes, tmp_path):
+    result = call(scenes, tmp_path / "out", f"--{option}={value}")
+    assert result.returncode != 0
+    assert option in result.stderr
+    assert value in result.stderr
+    assert not (tmp_path / "out" / "weights.safetensors").exists()
+
+
 def test_a_folder_that_cannot_be_made_is_named_before_training(scenes, tmp_path):
     (tmp_path / "file").touch()
     result = call(scenes, tmp_path / "file" / "run", *arguments_of(NOISE, NET, TRAINING))

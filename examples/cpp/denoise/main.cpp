@@ -30,6 +30,7 @@ using nlohmann::json;
 
 constexpr const char* kTask = "denoise";
 constexpr const char* kTrainingSet = "train_cbsd432";
+constexpr std::int64_t kMostSeed = 2'147'483'647;  // as in tautline_tasks
 
 struct Options {
   std::filesystem::path data;
@@ -49,16 +50,21 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--device", options.device, "Where to train")
       ->check(CLI::IsMember({"cpu", "cuda"}));
 
-  app.add_option("--sigma", options.noise.sigma, "Deviation of the noise; pixels are in 0..255");
+  app.add_option("--sigma", options.noise.sigma, "Deviation of the noise; pixels are in 0..255")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--patch", options.noise.patch, "Width and height of the patches")
       ->check(CLI::PositiveNumber);
 
-  app.add_option("--seed", options.training.seed, "Of the first weights and every step's data");
+  app.add_option("--seed", options.training.seed, "Of the first weights and every step's data")
+      ->check(CLI::Range(std::int64_t{0}, kMostSeed));
   app.add_option("--steps", options.training.steps, "Of training")->check(CLI::NonNegativeNumber);
   app.add_option("--batch", options.training.batch, "Patches a step")->check(CLI::PositiveNumber);
-  app.add_option("--lr", options.training.lr, "Learning rate at the start, along a cosine");
-  app.add_option("--last-lr", options.training.last_lr, "Learning rate at the end");
-  app.add_option("--lam-lr-factor", options.training.lam_lr_factor, "Lambda's rate, as a multiple");
+  app.add_option("--lr", options.training.lr, "Learning rate at the start, along a cosine")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--last-lr", options.training.last_lr, "Learning rate at the end")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--lam-lr-factor", options.training.lam_lr_factor, "Lambda's rate, as a multiple")
+      ->check(CLI::NonNegativeNumber);
 
   CLI::Option* const weights = app.add_option("--weights", options.weights,
                                               "Go on from the net of this file, Python's or ours");
@@ -68,7 +74,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--width", options.model.width, "Channels between them")
       ->check(CLI::PositiveNumber)
       ->excludes(weights);
-  app.add_option("--lam", options.model.lam, "Where lambda starts")->excludes(weights);
+  app.add_option("--lam", options.model.lam, "Where lambda starts")
+      ->check(CLI::PositiveNumber)
+      ->excludes(weights);
 }
 
 /// A net to go on from.
