@@ -19,7 +19,8 @@ from tautline_tasks.denoise.model import DnCNN, ModelOptions
 from tautline_tasks.errors import InputError
 from tautline_tasks.training import TrainingOptions
 
-TINY = ["--width", "4", "--depth", "4", "--patch", "16", "--batch", "4", "--device", "cpu"]
+SHORT = ["--patch", "16", "--batch", "4", "--device", "cpu"]
+TINY = ["--width", "4", "--depth", "4", *SHORT]
 CPU = torch.device("cpu")
 ENDS = ("input", "output")
 ARMS = ("none", "both")
@@ -372,6 +373,36 @@ def test_a_stopped_command_goes_on(train, tmp_path, capsys, precision):
     whole, _ = weights.load(train("whole", *options))
     for name, tensor in whole.state_dict().items():
         assert torch.equal(tensor, resumed.state_dict()[name]), name
+
+
+def test_training_goes_on_from_a_net(run, train, scenes, tmp_path):
+    first = train("first", "--arm", "input", "--steps", 3)
+
+    def go_on(name, *arguments):
+        where = ["--data", scenes, "--out", tmp_path / name, "--weights", first]
+        run("train", *where, *SHORT, *arguments)
+        return tmp_path / name / "weights.safetensors"
+
+    tensors, about = checkpoints.load(first)
+    for name, tensor in checkpoints.load(go_on("untouched", "--steps", 0))[0].items():
+        assert torch.equal(tensor, tensors[name]), name
+    options = ["--sigma", 15, "--steps", 8, "--log-every", 4]
+    go_on("stopped", *options, "--minutes", 0)
+    net, onward = weights.load(go_on("stopped", *options))
+    assert onward["start"] == about
+    assert onward["model"] == about["model"]
+    assert net.noise[3].num_batches_tracked == 3 + 8
+    for name, parameter in net.named_parameters():
+        assert not torch.equal(parameter, tensors[name]), name
+    whole, _ = weights.load(go_on("whole", *options))
+    for name, tensor in whole.state_dict().items():
+        assert torch.equal(tensor, net.state_dict()[name]), name
+
+
+def test_a_net_that_training_goes_on_from_is_what_it_is(train):
+    first = train("first", "--arm", "input", "--steps", 1)
+    with pytest.raises(SystemExit, match=r"--weights .*: is ModelOptions\(arm='input'.*leave out"):
+        train("other", "--weights", first, "--arm", "output")
 
 
 def test_lambda_frozen_at_0_is_the_baseline(train):

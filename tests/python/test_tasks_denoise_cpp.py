@@ -56,7 +56,7 @@ def train_in_cpp(folder, out, *arguments):
 
 def train_in_python(folder, out, net=NET, training=TRAINING):
     run = RunOptions(device="cpu", tensorboard=False)
-    commands.train(folder, out, NOISE, net, training, run)
+    commands.train(folder, out, noise=NOISE, net=net, training=training, run=run)
     return out / "weights.safetensors"
 
 

@@ -34,6 +34,7 @@ app = tyro.extras.SubcommandApp()
 def train(
     folder: Data,
     out: Path,
+    weights_file: Annotated[Path | None, tyro.conf.arg(name="weights", metavar="FILE")] = None,
     noise: data.NoiseOptions = data.NoiseOptions(),  # noqa: B008 - frozen
     net: model.ModelOptions = model.ModelOptions(),  # noqa: B008
     training: TrainingOptions = TrainingOptions(),  # noqa: B008
@@ -49,10 +50,18 @@ def train(
         With the folder train_cbsd432 of images.
     out
         The run's folder: checkpoint, weights.safetensors and run.json.
+    weights_file
+        Begin with the net of this file, this program's or the C++ one's, not with the seed's.
     """
     pictures = images.files_of(folder / data.TRAIN, data.WHAT)
     device = pick_device(run.device)
-    module = model.make(net, training.seed).to(device)
+    if weights_file is None:
+        module, start = model.make(net, training.seed), {}
+    else:
+        module, found = weights.load(weights_file)
+        net, start = _net_of(weights_file, found, net), {"start": found}
+        module.train().requires_grad_()
+    module = module.to(device)
     if is_mixed(run.precision, device):  # bfloat16's convolutions like it so
         module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     patches = data.Patches([images.read(file) for file in pictures], noise.patch, device)
@@ -62,11 +71,19 @@ def train(
         return (called(share.of(batch.noisy)) - share.of(batch.clean)).abs().mean()
 
     with processes(device) as share:
-        about = weights.describe(net, noise, pictures)
+        about = {**weights.describe(net, noise, pictures), **start}
         finished = train_net(module, loss, training, run, out, about, share)
     if share.rank == 0:
         state = "done" if finished.is_done else "stopped; the same command goes on"
         print(f"{out}: {finished.steps} steps, {state}")
+
+
+def _net_of(file: Path, found: dict[str, Any], wanted: model.ModelOptions) -> model.ModelOptions:
+    """Give what a file's net is, which is not to be had otherwise."""
+    net = model.ModelOptions(**found["model"])
+    if wanted not in (net, model.ModelOptions()):
+        raise InputError(f"--weights {file}: is {net}; leave out --arm, --depth, --width and --lam")
+    return net
 
 
 @app.command
