@@ -573,6 +573,7 @@ def test_weights_of_another_task_are_refused(tmp_path):
         (["--weights", "none.safetensors"], "none.safetensors: cannot be read as safetensors"),
         (["--weights", "{run}/checkpoint.safetensors"], "has no weights of a net; a run's are in"),
         (["--weights", "{run}/weights.safetensors", "--sigma", 25], "--sigma: chooses one of"),
+        (["--weights", "{run}/weights.safetensors", "--arm", "none"], "--arm: chooses one of"),
     ],
 )
 def test_what_apply_cannot_use_is_named(run, train, scenes, tmp_path, arguments, message):
@@ -588,16 +589,21 @@ def test_what_apply_cannot_use_is_named(run, train, scenes, tmp_path, arguments,
 
 
 @pytest.mark.parametrize("sigma", [25, 50])
-def test_the_packages_own_nets_denoise_a_photo(run, tmp_path, sigma):
+@pytest.mark.parametrize("arm", ARMS)
+def test_the_packages_own_nets_denoise_a_photo(run, tmp_path, sigma, arm):
     clean = np.ascontiguousarray(astronaut()[20:180, 140:300])
     noisy = images.to_pixels(data.with_test_noise(clean, sigma))
     images.write(tmp_path / "photo.png", noisy)
-    run("apply", tmp_path / "photo.png", "--sigma", sigma)
+    run("apply", tmp_path / "photo.png", "--sigma", sigma, "--arm", arm)
     denoised = images.read(tmp_path / "photo_denoised.png")
     assert scores.psnr(clean, denoised) > scores.psnr(clean, noisy) + 8
-    _, about = weights.load(weights.shipped(sigma))
-    assert (about["model"]["arm"], about["noise"]["sigma"]) == ("both", sigma)
+    _, about = weights.load(weights.shipped(sigma, arm))
+    assert (about["model"]["arm"], about["noise"]["sigma"]) == (arm, sigma)
     assert about["training"]["seed"] == 0  # named before it was trained
+
+
+def test_the_net_that_is_taken_is_that_of_sigma_25_with_tv():
+    assert weights.shipped() == weights.shipped(25, "both") != weights.shipped(25, "none")
 
 
 def test_noise_without_a_net_of_ours_is_named(run, scenes, tmp_path):

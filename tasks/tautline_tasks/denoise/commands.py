@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 import tyro
@@ -277,6 +277,7 @@ def apply(
     out: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RESULT]")] = None,
     weights_file: Annotated[Path | None, tyro.conf.arg(name="weights", metavar="FILE")] = None,
     sigma: Annotated[int | None, tyro.conf.arg(metavar="{25,50}")] = None,
+    arm: Annotated[Literal["none", "both"] | None, tyro.conf.arg(metavar="{none,both}")] = None,
     device: Device = "auto",
 ) -> None:
     """Take the noise off a photo.
@@ -292,15 +293,18 @@ def apply(
         A net of yours, in place of the package's own.
     sigma
         How strong the noise is, of 255: which of the package's nets to take. 25 if not given.
+    arm
+        The package's net with TV layers at both ends, or with none. Both if not given.
     """
-    if weights_file and sigma is not None:
-        raise InputError(
-            "--sigma: chooses one of the package's nets; leave it out beside --weights"
-        )
+    for option, value in (("sigma", sigma), ("arm", arm)):
+        if weights_file and value is not None:
+            raise InputError(
+                f"--{option}: chooses one of the package's nets; leave it out beside --weights"
+            )
     result = out or photo.with_name(f"{photo.stem}_denoised.png")
     images.check_result(result)
     where = pick_device(device)
-    net, _ = weights.load(weights_file or weights.shipped(25 if sigma is None else sigma))
+    net, _ = weights.load(weights_file or weights.shipped(sigma, arm))
     pixels = torch.from_numpy(images.read(photo).copy()).to(where)
     noisy = pixels.permute(2, 0, 1)[None].float() / 255
     denoised = images.to_pixels(model.denoise(net.to(where), noisy))

@@ -10,7 +10,7 @@ import torch
 
 from tautline_tasks import checkpoints, runs
 from tautline_tasks.denoise.data import TRAIN, NoiseOptions
-from tautline_tasks.denoise.model import DnCNN, ModelOptions
+from tautline_tasks.denoise.model import Arm, DnCNN, ModelOptions
 from tautline_tasks.errors import InputError
 from tautline_tasks.training import WEIGHTS
 
@@ -42,11 +42,12 @@ def load(file: Path) -> tuple[DnCNN, dict[str, Any]]:
     return net.eval().requires_grad_(False), about
 
 
-def shipped(sigma: int) -> Path:
+def shipped(sigma: int | None = None, arm: Arm | None = None) -> Path:
     """Give the file of the package's own net for noise of a deviation."""
     found = {file.stem: file for file in FOLDER.glob("*.safetensors")}
-    name = f"both_sigma{sigma}"
+    sigma = 25 if sigma is None else sigma
+    name = f"{arm or 'both'}_sigma{sigma}"
     if name not in found:
-        have = ", ".join(sorted(found)) or "none"
+        have = ", ".join(sorted(found)) or "nothing"
         raise InputError(f"--sigma {sigma}: there are no weights for it here, but for: {have}")
     return found[name]
