@@ -9,7 +9,7 @@ from tautline_tasks.denoise.data import Patches
 from tautline_tasks.denoise.model import DnCNN
 from tautline_tasks.training import MOST_SEED
 
-BATCH = 8
+_BATCH = 8
 _SEED = MOST_SEED + 1  # none that nets are trained with
 
 
@@ -26,5 +26,5 @@ def calibrate(net: DnCNN, patches: Patches, sigma: float, batches: int) -> None:
     net.train()
     with torch.no_grad():
         for step in range(batches):
-            net(patches.batch(BATCH, sigma, _SEED, step).noisy)
+            net(patches.batch(_BATCH, sigma, _SEED, step).noisy)
     net.eval()
