@@ -12,21 +12,21 @@ setup:  ## install all that any target needs
 
 demo:  ## smooth a noisy scene and write out/demo.png
 	@tools/setup build
-	@cmake --preset release -DTAUTLINE_CUDA=OFF > /dev/null
-	@cmake --build --preset release --target tautline_cli tautline_demo
+	@cmake --preset release -DTAUTSTRING_CUDA=OFF > /dev/null
+	@cmake --build --preset release --target tautstring_cli tautstring_demo
 	@mkdir -p out
-	@build/release/examples/tautline_demo out/demo.png
+	@build/release/examples/tautstring_demo out/demo.png
 
 # Without CUDA: the C++ tests cover its kernels, and compiling them takes minutes.
-PACKAGE_SETTINGS := --config-settings=build-dir=build/python --config-settings=cmake.define.TAUTLINE_CUDA=OFF
+PACKAGE_SETTINGS := --config-settings=build-dir=build/python --config-settings=cmake.define.TAUTSTRING_CUDA=OFF
 
 test:  ## build and run all tests
 	@tools/setup build test
-	cmake --preset dev -DTAUTLINE_LIBTORCH=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
+	cmake --preset dev -DTAUTSTRING_LIBTORCH=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
 	cmake --build --preset dev
 	ctest --preset dev
 	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps $(PACKAGE_SETTINGS) .
-	TAUTLINE_DENOISE=$(CURDIR)/build/dev/examples/tautline_denoise OMP_NUM_THREADS=1 \
+	TAUTSTRING_DENOISE=$(CURDIR)/build/dev/examples/tautstring_denoise OMP_NUM_THREADS=1 \
 	  $(PYTHON) -m pytest --numprocesses=auto --maxprocesses=8
 
 lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy
@@ -49,21 +49,21 @@ sanitize:  ## run the C++ tests under the address, undefined and thread sanitize
 fuzz:  ## run each fuzz target a bounded number of times over its corpus
 	@tools/setup build fuzz
 	cmake --preset fuzz
-	cmake --build --preset fuzz --target tautline_fuzz
+	cmake --build --preset fuzz --target tautstring_fuzz
 	tests/fuzz/run build/fuzz/tests/fuzz
 
-BENCH_CPU := build/release/bench/cpu/tautline_bench_cpu --peers=build/peers
+BENCH_CPU := build/release/bench/cpu/tautstring_bench_cpu --peers=build/peers
 STUDY := PYTHONPATH=bench $(PYTHON) -m study --peers=build/peers
 PHOTO :=
 
 bench:  ## time the CPU solver beside other libraries; tables, a page and JSON in out/
 	@tools/setup build test bench
 	@bench/peers/install build/peers
-	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=OFF
-	cmake --build --preset release --target tautline_bench_cpu
+	cmake --preset release -DTAUTSTRING_BENCH=ON -DTAUTSTRING_CUDA=OFF
+	cmake --build --preset release --target tautstring_bench_cpu
 	@mkdir -p out
 	$(BENCH_CPU) --photo="$(PHOTO)" --benchmark_out=out/bench_cpu.json
-	TAUTLINE_CPU=avx2 $(BENCH_CPU) --benchmark_filter=^rows/ --benchmark_out=out/bench_cpu_avx2.json
+	TAUTSTRING_CPU=avx2 $(BENCH_CPU) --benchmark_filter=^rows/ --benchmark_out=out/bench_cpu_avx2.json
 	@python3 bench/report.py --markdown out/bench_cpu.json out/bench_cpu_avx2.json > out/bench_cpu.md
 	@python3 bench/report.py --save out out/bench_cpu.json out/bench_cpu_avx2.json
 	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps $(PACKAGE_SETTINGS) .
@@ -74,14 +74,14 @@ bench:  ## time the CPU solver beside other libraries; tables, a page and JSON i
 bench-gpu:  ## time the CUDA solver beside a plain copy, on a GPU; tables, a page and JSON in out/
 	@tools/setup build test bench
 	@bench/peers/install build/peers
-	cmake --preset release -DTAUTLINE_BENCH=ON -DTAUTLINE_CUDA=ON -DTAUTLINE_CUDA_ARCHS=native
-	cmake --build --preset release --target tautline_bench_cuda
+	cmake --preset release -DTAUTSTRING_BENCH=ON -DTAUTSTRING_CUDA=ON -DTAUTSTRING_CUDA_ARCHS=native
+	cmake --build --preset release --target tautstring_bench_cuda
 	@mkdir -p out && rm -f out/bench_cuda.json
-	build/release/bench/cuda/tautline_bench_cuda --json=out/bench_cuda.json; status=$$?; \
+	build/release/bench/cuda/tautstring_bench_cuda --json=out/bench_cuda.json; status=$$?; \
 	  [ ! -e out/bench_cuda.json ] || python3 bench/report.py --save out out/bench_cuda.json; \
 	  exit $$status
 	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps \
-	  --config-settings=build-dir=build/python-cuda --config-settings=cmake.define.TAUTLINE_CUDA=ON .
+	  --config-settings=build-dir=build/python-cuda --config-settings=cmake.define.TAUTSTRING_CUDA=ON .
 	$(STUDY) --device=cuda --json=out/study_cuda.json
 	@python3 bench/report.py --save out out/study_cuda.json
 	@build/peers/bin/python bench/study_page.py out out/study_cuda.json

@@ -14,7 +14,7 @@ BEST = "best"  # the instruction set that the library chooses by itself
 CUDA = "cuda"  # the one run that the results of a GPU have
 STUDY = {"study_cpu": "cpu", "study_cuda": "gpu"}  # that of bench/study, and what names its machine
 ABOUT = (
-    *("date", "commit", "tautline", "compiler", "peers"),
+    *("date", "commit", "tautstring", "compiler", "peers"),
     *("cpu", "cpu_flags", "cores", "caches", "threads"),
 )
 

@@ -6,9 +6,9 @@ usage: bench/report.py FILE...                  the table as text
        bench/report.py --overview FILE...       a small one, as in docs/cpu_speed.md
        bench/report.py --save FOLDER FILE...    as text, and saves FOLDER/DEVICE-DATE-MACHINE.json
 
-FILE is Google Benchmark's JSON of one run or of several with different TAUTLINE_CPU, the JSON of
-tautline_bench_cuda or of bench/study, or one file that --save wrote. Those under bench/results are
-kept: one for a machine and a day.
+FILE is Google Benchmark's JSON of one run or of several with different TAUTSTRING_CPU, the JSON of
+tautstring_bench_cuda or of bench/study, or one file that --save wrote. Those under bench/results
+are kept: one for a machine and a day.
 """
 
 import argparse

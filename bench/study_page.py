@@ -22,12 +22,12 @@ TABLE1_WHO = {
     "prox_tv:taut_string": "proxTV, taut string",
     "prox_tv:projected_newton": "proxTV, projected Newton",
     "condat_tv": "condat_tv",
-    "newton": "Tautline, Newton",
-    "newton:all_threads": "Tautline, Newton, all threads",
-    "newton:graph": "Tautline, Newton, CUDA graph",
-    "direct": "Tautline, direct",
-    "direct:all_threads": "Tautline, direct, all threads",
-    "direct:graph": "Tautline, direct, CUDA graph",
+    "newton": "Tautstring, Newton",
+    "newton:all_threads": "Tautstring, Newton, all threads",
+    "newton:graph": "Tautstring, Newton, CUDA graph",
+    "direct": "Tautstring, direct",
+    "direct:all_threads": "Tautstring, direct, all threads",
+    "direct:graph": "Tautstring, direct, CUDA graph",
 }
 # Not measured here: forward and backward, ms.
 QUOTED = {
@@ -80,7 +80,7 @@ IMAGES_WORDS = """\
 
 Time to as good a result as prox_tv's 2D solver and `denoise_tv_bregman(isotropic=False)` give, and
 how their parameters map to lambda: [cpu_speed.md](cpu_speed.md#images), measured by `make bench`
-too. scikit-image's Chambolle, kornia and deepinv minimise isotropic TV, which Tautline does not
+too. scikit-image's Chambolle, kornia and deepinv minimise isotropic TV, which Tautstring does not
 have yet, so there is nothing to compare them with.
 """
 PARTS = ("forward", "backward", "total")
@@ -287,7 +287,7 @@ def main() -> None:
     arguments = parser.parse_args()
     found = [load([file]) for file in arguments.files]
     (arguments.folder / "images").mkdir(parents=True, exist_ok=True)
-    mpl.rcParams.update({"svg.hashsalt": "tautline", "svg.fonttype": "none"})
+    mpl.rcParams.update({"svg.hashsalt": "tautstring", "svg.fonttype": "none"})
     images = {}
     for measurements in found:
         path = f"images/timing_{measurements.device.removeprefix('study_')}.svg"

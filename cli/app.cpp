@@ -16,10 +16,10 @@
 #include "output.h"
 #include "progress.h"
 #include "report.h"
-#include "tautline/version.h"
+#include "tautstring/version.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 /// A closed standard stream would give its number to the next file opened, and
@@ -41,7 +41,7 @@ ExitCode tell_wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
   print_error(commands.empty() && !unknown.empty()
                   ? "'" + excerpt(unknown.front()) + "' is not a subcommand"
                   : printable(error.what()));
-  write_stderr("Run 'tautline " + command + "--help' to see what is possible.\n");
+  write_stderr("Run 'tautstring " + command + "--help' to see what is possible.\n");
   return ExitCode::usage;
 }
 
@@ -64,8 +64,9 @@ ExitCode run_command(const CLI::App& command, const Action& action) {
 }
 
 ExitCode parse_and_run(int argc, const char* const* argv) {
-  CLI::App app("Exact total variation smoothing and sharpening of images and signals.", "tautline");
-  app.set_version_flag("--version", std::string("tautline ") + capabilities().version,
+  CLI::App app("Exact total variation smoothing and sharpening of images and signals.",
+               "tautstring");
+  app.set_version_flag("--version", std::string("tautstring ") + capabilities().version,
                        "Print the version and exit");
   app.footer(kExitCodeHelp);
   app.require_subcommand(1);
@@ -109,4 +110,4 @@ ExitCode run(int argc, const char* const* argv) noexcept {
   return ExitCode::unexpected;
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

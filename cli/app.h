@@ -3,10 +3,10 @@
 
 #include "exit_code.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// Reads the command line and does what it asks for. Nothing is thrown: errors
 /// are told on standard error.
 [[nodiscard]] ExitCode run(int argc, const char* const* argv) noexcept;
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

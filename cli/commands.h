@@ -4,11 +4,11 @@
 
 #include "options.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 void add_smooth_and_sharpen(CLI::App& app, Action& chosen);
 void add_signal(CLI::App& app, Action& chosen);
 void add_compare(CLI::App& app, Action& chosen);
 void add_info(CLI::App& app, Action& chosen);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -1,4 +1,4 @@
-// tautline compare: one picture with the image before and after, side by side.
+// tautstring compare: one picture with the image before and after, side by side.
 #include <fmt/format.h>
 
 #include <memory>
@@ -12,7 +12,7 @@
 #include "input.h"
 #include "report.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 constexpr int kGap = 8;  // pixels of white between the two
@@ -113,4 +113,4 @@ void add_compare(CLI::App& app, Action& chosen) {
   });
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

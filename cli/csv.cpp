@@ -14,7 +14,7 @@
 #include "errors.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
@@ -200,4 +200,4 @@ std::string format_csv(const SampleArray& samples, const CsvStyle& style) {
   return fmt::to_string(text);
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

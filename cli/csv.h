@@ -7,7 +7,7 @@
 
 #include "sample_array.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// How a table was written, so that the result can be written alike.
 struct CsvStyle {
@@ -30,4 +30,4 @@ struct CsvTable {
 /// columns.
 [[nodiscard]] std::string format_csv(const SampleArray& samples, const CsvStyle& style);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -8,7 +8,7 @@
 
 #include "exit_code.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// Ends the work on one file or the whole command; the text is ready for a person.
 class Failure : public std::runtime_error {
@@ -34,4 +34,4 @@ class FormatError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

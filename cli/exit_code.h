@@ -1,8 +1,8 @@
-// The exit codes of the tautline command: a promise to scripts, so the numbers
-// never change. docs/cli.md and `tautline --help` show the same table.
+// The exit codes of the tautstring command: a promise to scripts, so the numbers
+// never change. docs/cli.md and `tautstring --help` show the same table.
 #pragma once
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 enum class ExitCode : int {
   done = 0,
@@ -22,4 +22,4 @@ inline constexpr const char* kExitCodeHelp =
     "  4  an output cannot be written\n"
     "  5  some files of a folder failed";
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 class FileDescriptor {
  public:
@@ -26,4 +26,4 @@ class FileDescriptor {
   int file_;
 };
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

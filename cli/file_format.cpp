@@ -9,7 +9,7 @@
 #include "input.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 template <class Predicate>
@@ -56,4 +56,4 @@ std::string names_of(FormatTable table) {
   return names;
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

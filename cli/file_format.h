@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 struct FileFormat {
   std::string_view name;                         // as --format takes it
@@ -33,4 +33,4 @@ using FormatTable = std::span<const FileFormat>;
 /// "png, jpg, tiff or webp", for messages and help.
 [[nodiscard]] std::string names_of(FormatTable table);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -18,7 +18,7 @@
 #include "input.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 struct ImageHeader {
   vips::VImage fields;  // one pixel that carries the metadata
@@ -281,7 +281,7 @@ FormatTable image_formats() {
 
 ImageLibrary::ImageLibrary() {
   g_log_set_default_handler(drop_message, nullptr);
-  if (vips_init("tautline") != 0) {
+  if (vips_init("tautstring") != 0) {
     throw Failure(ExitCode::unexpected,
                   "libvips does not start: " + first_line(vips_error_buffer()));
   }
@@ -339,4 +339,4 @@ std::vector<std::byte> encode_image(const Image& image, const FileFormat& format
   }
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -10,7 +10,7 @@
 
 #include "file_format.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// PNG (the default for standard output), JPEG, TIFF, WebP.
 [[nodiscard]] FormatTable image_formats();
@@ -65,4 +65,4 @@ using Notes = std::vector<std::string>;
 [[nodiscard]] std::vector<std::byte> encode_image(const Image& image, const FileFormat& format,
                                                   int quality, Notes& notes);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

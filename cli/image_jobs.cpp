@@ -13,7 +13,7 @@
 #include "input.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,4 +143,4 @@ ImageJobs list_image_jobs(const std::string& input, const OutputOptions& output,
   return file_jobs(input, output);
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

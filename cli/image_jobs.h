@@ -6,7 +6,7 @@
 
 #include "options.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// One image to work on. `error` tells why it cannot be started at all.
 struct ImageJob {
@@ -26,4 +26,4 @@ struct ImageJobs {
 [[nodiscard]] ImageJobs list_image_jobs(const std::string& input, const OutputOptions& output,
                                         bool recursive);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

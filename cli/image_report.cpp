@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 void add_task(Json& json, const ImageTask& task) {
   json["lam"] = json_number(task.lam);
@@ -35,4 +35,4 @@ void note_early_stop(const ImageTask& task, const std::optional<Convergence>& co
                               words_of(*convergence), task.solver.tol));
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -8,7 +8,7 @@
 #include "image_tv.h"
 #include "report.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// Adds what was asked for.
 void add_task(Json& json, const ImageTask& task);
@@ -23,4 +23,4 @@ void add_convergence(Json& json, const std::optional<Convergence>& convergence);
 void note_early_stop(const ImageTask& task, const std::optional<Convergence>& convergence,
                      Notes& notes);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

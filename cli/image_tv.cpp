@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 struct AxisShape {
@@ -298,4 +298,4 @@ double pair_count(const Image& image, Axis axis) {
          image.colour_bands();
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

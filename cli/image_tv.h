@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "image_io.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 enum class Axis { rows, cols };
 enum class Direction { image, row, col };
@@ -53,4 +53,4 @@ std::optional<Convergence> apply(const ImageTask& task, Image& image, Executor& 
 /// How many pairs of neighbours an axis has.
 [[nodiscard]] double pair_count(const Image& image, Axis axis);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

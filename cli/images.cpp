@@ -1,4 +1,4 @@
-// tautline smooth, tautline sharpen: images, one by one or a folder at a time.
+// tautstring smooth, tautstring sharpen: images, one by one or a folder at a time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include "input.h"
 #include "report.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 struct ImagesOptions : ImageOptions {
@@ -215,4 +215,4 @@ void add_smooth_and_sharpen(CLI::App& app, Action& chosen) {
               "Sharpen images: the smoothed-away part is added once more");
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -1,4 +1,4 @@
-// tautline info: what this build can do, and what is in a file.
+// tautstring info: what this build can do, and what is in a file.
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -14,10 +14,10 @@
 #include "npy.h"
 #include "report.h"
 #include "signal_io.h"
-#include "tautline/error.h"
-#include "tautline/tautline.h"
+#include "tautstring/error.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 struct InfoOptions {
@@ -179,4 +179,4 @@ void add_info(CLI::App& app, Action& chosen) {
   command->callback([options, &chosen] { chosen = [options] { return run_info(*options); }; });
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -14,7 +14,7 @@
 #include "file_descriptor.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 [[noreturn]] void fail(const std::string& path) {
@@ -57,4 +57,4 @@ std::vector<std::byte> read_input(const std::string& path) {
   return read_all(file.get(), path);
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

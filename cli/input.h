@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// How a file is called on the command line when it is a pipe.
 inline constexpr const char* kStandardStream = "-";
@@ -16,4 +16,4 @@ inline constexpr const char* kStandardStream = "-";
 /// All bytes of a file, or of standard input for "-". Throws Failure.
 [[nodiscard]] std::vector<std::byte> read_input(const std::string& path);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

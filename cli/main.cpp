@@ -1,6 +1,6 @@
-// The tautline command.
+// The tautstring command.
 #include "app.h"
 
 int main(int argc, char** argv) {
-  return static_cast<int>(tautline::cli::run(argc, argv));
+  return static_cast<int>(tautstring::cli::run(argc, argv));
 }

@@ -20,7 +20,7 @@
 #include "errors.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -318,4 +318,4 @@ std::vector<std::byte> format_npy(const SampleArray& array) {
   return bytes;
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -8,7 +8,7 @@
 
 #include "sample_array.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// Whether the bytes begin as every .npy file does.
 [[nodiscard]] bool has_npy_magic(std::span<const std::byte> bytes);
@@ -20,4 +20,4 @@ namespace tautline::cli {
 /// Writes dtype, byte order and element order as the array says.
 [[nodiscard]] std::vector<std::byte> format_npy(const SampleArray& array);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -10,7 +10,7 @@
 
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 constexpr int kMostThreads = 1024;
@@ -183,4 +183,4 @@ std::string name_of(Method2d method) {
   return name_in(kMethods, method);
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -14,7 +14,7 @@
 #include "output.h"
 #include "progress.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// What the command line asks for, ready to run.
 using Action = std::function<ExitCode()>;
@@ -67,4 +67,4 @@ void check_image_options(const CLI::App& command, const ImageOptions& options);
 [[nodiscard]] std::string name_of(Mode mode);
 [[nodiscard]] std::string name_of(Method2d method);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

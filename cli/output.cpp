@@ -19,7 +19,7 @@
 #include "input.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,7 +108,7 @@ class TemporaryFile {
     std::random_device random;
     int file = -1;
     for (int attempt = 0; file < 0 && attempt < kMostAttempts; ++attempt) {
-      path_ = folder / fmt::format(".tautline-{:08x}{:08x}.tmp", random(), random());
+      path_ = folder / fmt::format(".tautstring-{:08x}{:08x}.tmp", random(), random());
       file = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (file < 0 && errno != EEXIST) break;
     }
@@ -212,4 +212,4 @@ void make_folders(const fs::path& folder) {
   if (error) fail_folder(folder, error.value());
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 enum class Overwrite { no, yes };
 enum class Content { text, binary };
@@ -40,4 +40,4 @@ void check_output(const std::string& path, Overwrite overwrite);
 /// Makes the folder and its parents. Throws Failure.
 void make_folders(const std::filesystem::path& folder);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -10,13 +10,13 @@
 
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kRedrawInterval(100);
 
 void print_message(std::string_view kind, std::string_view message) {
-  write_stderr(fmt::format("tautline: {}: {}\n", kind, message));
+  write_stderr(fmt::format("tautstring: {}: {}\n", kind, message));
 }
 
 std::size_t terminal_width() {
@@ -98,4 +98,4 @@ std::string progress_line(std::size_t index, std::size_t files, double seconds,
   return line.substr(0, std::min(width, line.size()));
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 enum class Verbosity { normal, quiet };
 
@@ -53,4 +53,4 @@ class Progress {
 [[nodiscard]] std::string progress_line(std::size_t index, std::size_t files, double seconds,
                                         std::string_view name, std::size_t width);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -10,7 +10,7 @@
 #include "output.h"
 #include "progress.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 std::string value_text(const Json& value) {
@@ -53,4 +53,4 @@ void write_report(const std::string& text, const std::string& output) {
   }
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// Keeps the fields in the order in which they were added.
 using Json = nlohmann::ordered_json;
@@ -34,4 +34,4 @@ class Stopwatch {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

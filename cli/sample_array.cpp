@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 std::int64_t SampleArray::count() const {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
@@ -60,4 +60,4 @@ std::string tuple_text(const std::vector<std::int64_t>& numbers) {
   return fmt::format("({}{})", fmt::join(numbers, ", "), numbers.size() == 1 ? "," : "");
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

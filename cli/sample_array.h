@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "tautline/view.h"
+#include "tautstring/view.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 struct SampleArray {
   DType dtype = DType::float64;
@@ -39,4 +39,4 @@ struct SampleArray {
 /// "(3, 4)", as NumPy writes a shape or an index.
 [[nodiscard]] std::string tuple_text(const std::vector<std::int64_t>& numbers);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

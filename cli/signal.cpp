@@ -1,4 +1,4 @@
-// tautline signal: smoothing, sharpening and change points of 1D signals.
+// tautstring signal: smoothing, sharpening and change points of 1D signals.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 #include "input.h"
 #include "report.h"
 #include "signal_io.h"
-#include "tautline/error.h"
-#include "tautline/tautline.h"
+#include "tautstring/error.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 struct SignalOptions {
@@ -208,4 +208,4 @@ void add_signal(CLI::App& app, Action& chosen) {
   command->callback([options, &chosen] { chosen = [options] { return run_signal(*options); }; });
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -14,7 +14,7 @@
 #include "npy.h"
 #include "text.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 constexpr std::array<std::string_view, 1> kNpyExtensions = {".npy"};
@@ -151,4 +151,4 @@ std::vector<double> sample_weights(const Signal& signal, int dim, const std::str
   return weights;
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -12,7 +12,7 @@
 #include "file_format.h"
 #include "sample_array.h"
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// npy and csv.
 [[nodiscard]] FormatTable signal_formats();
@@ -46,4 +46,4 @@ struct Signal {
 [[nodiscard]] std::vector<double> sample_weights(const Signal& signal, int dim,
                                                  const std::string& weights_path);
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

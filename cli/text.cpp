@@ -7,7 +7,7 @@
 #include <system_error>
 #include <type_traits>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 namespace {
 
 /// std::from_chars takes a minus but no plus, which people do write.
@@ -77,4 +77,4 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

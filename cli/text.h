@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tautline::cli {
+namespace tautstring::cli {
 
 /// The number that `text` spells from its first to its last character; inf and
 /// nan are numbers, and what is too small for a double is 0. Nothing for anything
@@ -30,4 +30,4 @@ namespace tautline::cli {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-}  // namespace tautline::cli
+}  // namespace tautstring::cli

@@ -9,14 +9,14 @@
 #include <span>
 #include <type_traits>
 
-#include "tautline/context.h"
-#include "tautline/newton1d.h"
-#include "tautline/status.h"
-#include "tautline/tv1d.h"
-#include "tautline/tv2d.h"
-#include "tautline/view.h"
+#include "tautstring/context.h"
+#include "tautstring/newton1d.h"
+#include "tautstring/status.h"
+#include "tautstring/tv1d.h"
+#include "tautstring/tv2d.h"
+#include "tautstring/view.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The shape of a batch of rows. Row r stands at the r-th place of the batch
 /// dimensions, last one fastest.
@@ -315,4 +315,4 @@ struct Backend {
 extern const Backend kCpuBackend;
 extern const Backend kCudaBackend;  // only where the build has CUDA
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

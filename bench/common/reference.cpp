@@ -9,20 +9,20 @@
 
 namespace bench {
 
-std::vector<double> certified_solution(const tautline::Problem1d& problem, std::string& why) {
+std::vector<double> certified_solution(const tautstring::Problem1d& problem, std::string& why) {
   constexpr double kOptimal = 1e-9;  // violation, relative to the range of x or to lam
   const auto dims = static_cast<std::size_t>(problem.x.ndim);
   const std::vector<std::int64_t> shape(problem.x.shape, problem.x.shape + dims);
   std::vector<std::int64_t> one_a_row = shape;
   one_a_row[problem.dim < 0 ? dims - 1 : static_cast<std::size_t>(problem.dim)] = 1;
-  const std::int64_t rows = tautline::row_count(problem.x, problem.dim);
-  const std::int64_t n = tautline::row_length(problem.x, problem.dim);
+  const std::int64_t rows = tautstring::row_count(problem.x, problem.dim);
+  const std::int64_t n = tautstring::row_length(problem.x, problem.dim);
 
   std::vector<double> y(static_cast<std::size_t>(rows * n));
   std::vector<double> violations(static_cast<std::size_t>(rows));
-  if (!tautline::prox_tv1d(problem, view_of(y.data(), shape)).ok() ||
-      !tautline::certificate1d(problem, view_of(y.data(), shape),
-                               view_of(violations.data(), one_a_row))
+  if (!tautstring::prox_tv1d(problem, view_of(y.data(), shape)).ok() ||
+      !tautstring::certificate1d(problem, view_of(y.data(), shape),
+                                 view_of(violations.data(), one_a_row))
            .ok()) {
     why = "the float64 solver failed";
     return {};

@@ -2,7 +2,7 @@
 // time counts.
 #pragma once
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <span>
 #include <string>
@@ -15,7 +15,7 @@ inline constexpr double kTolerance = 1e-6;
 
 /// The solution of a problem in float64 without gaps in memory, or nothing and in `why` the reason:
 /// the solver failed, or its result is not optimal.
-[[nodiscard]] std::vector<double> certified_solution(const tautline::Problem1d& problem,
+[[nodiscard]] std::vector<double> certified_solution(const tautstring::Problem1d& problem,
                                                      std::string& why);
 
 [[nodiscard]] double range_of(std::span<const double> values);

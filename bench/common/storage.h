@@ -1,7 +1,7 @@
 // The element types that are measured, and their names in the results.
 #pragma once
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <algorithm>
 #include <bit>
@@ -32,19 +32,19 @@ struct Storage;
 template <>
 struct Storage<float> {
   static constexpr const char* kName = "fp32";
-  static constexpr auto kDType = tautline::DType::float32;
+  static constexpr auto kDType = tautstring::DType::float32;
   static constexpr double kUnitInLastPlace = 0x1p-23;  // relative
 };
 template <>
 struct Storage<double> {
   static constexpr const char* kName = "fp64";
-  static constexpr auto kDType = tautline::DType::float64;
+  static constexpr auto kDType = tautstring::DType::float64;
   static constexpr double kUnitInLastPlace = 0x1p-52;
 };
 template <>
 struct Storage<BFloat16> {
   static constexpr const char* kName = "bf16";
-  static constexpr auto kDType = tautline::DType::bfloat16;
+  static constexpr auto kDType = tautstring::DType::bfloat16;
   static constexpr double kUnitInLastPlace = 0x1p-7;
 };
 
@@ -64,9 +64,9 @@ template <class T>
 
 /// A view of an array without gaps.
 template <class T>
-[[nodiscard]] auto view_of(T* data, const tautline::Sizes& shape) {
+[[nodiscard]] auto view_of(T* data, const tautstring::Sizes& shape) {
   using Data = std::conditional_t<std::is_const_v<T>, const void, void>;
-  return tautline::view(static_cast<Data*>(data), Storage<std::remove_const_t<T>>::kDType, shape);
+  return tautstring::view(static_cast<Data*>(data), Storage<std::remove_const_t<T>>::kDType, shape);
 }
 
 }  // namespace bench

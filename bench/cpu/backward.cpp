@@ -1,6 +1,6 @@
 #include "backward.h"
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <algorithm>
 #include <cmath>
@@ -44,10 +44,10 @@ std::vector<Partition> solve(const BackwardCase& c) {
   std::vector<float> y(c.data.elements());
   std::vector<Partition> partitions(c.partitions);
   for (Partition& partition : partitions) {
-    partition.resize(static_cast<std::size_t>(c.data.rows * tautline::partition_words(c.data.n)));
+    partition.resize(static_cast<std::size_t>(c.data.rows * tautstring::partition_words(c.data.n)));
     const auto x = view_of(batches.next(), {c.data.rows, c.data.n});
-    const auto status = tautline::prox_tv1d({.x = x, .lam = c.lam},
-                                            view_of(y.data(), {c.data.rows, c.data.n}), partition);
+    const auto status = tautstring::prox_tv1d(
+        {.x = x, .lam = c.lam}, view_of(y.data(), {c.data.rows, c.data.n}), partition);
     if (!status.ok()) return {};
   }
   return partitions;
@@ -67,18 +67,18 @@ double largest_error(const Data& data, const Partition& partition, const std::ve
                      const std::vector<T>& grad_x, const std::vector<T>& grad_lam) {
   double largest = 0;
   for (std::int64_t row = 0; row < data.rows; ++row) {
-    const std::uint32_t* codes = partition.data() + row * tautline::partition_words(data.n);
+    const std::uint32_t* codes = partition.data() + row * tautstring::partition_words(data.n);
     const T* in = grad_y.data() + row * data.n;
     const T* out = grad_x.data() + row * data.n;
     double lam = 0;
     std::int64_t end = 0;
     for (std::int64_t start = 0; start < data.n; start = end) {
       end = start + 1;
-      while (end < data.n && tautline::code_at(codes, end) == tautline::Code::continues) ++end;
+      while (end < data.n && tautstring::code_at(codes, end) == tautstring::Code::continues) ++end;
       const double mean =
           std::accumulate(in + start, in + end, 0.0) / static_cast<double>(end - start);
-      const int left = start == 0 ? 0 : tautline::jump_sign(tautline::code_at(codes, start));
-      const int right = end == data.n ? 0 : tautline::jump_sign(tautline::code_at(codes, end));
+      const int left = start == 0 ? 0 : tautstring::jump_sign(tautstring::code_at(codes, start));
+      const int right = end == data.n ? 0 : tautstring::jump_sign(tautstring::code_at(codes, end));
       lam += mean * (right - left);
       for (std::int64_t i = start; i < end; ++i) {
         largest = std::max(largest, std::abs(mean - static_cast<double>(out[i])));
@@ -100,12 +100,12 @@ void backward(benchmark::State& state, const BackwardCase& c, bool with_lam,
   const std::vector<T> grad_y(given, given + c.data.elements());
   std::vector<T> grad_x(c.data.elements());
   std::vector<T> grad_lam(static_cast<std::size_t>(with_lam ? c.data.rows : 0));
-  tautline::Gradients1d gradients = {.x = view_of(grad_x.data(), {c.data.rows, c.data.n})};
+  tautstring::Gradients1d gradients = {.x = view_of(grad_x.data(), {c.data.rows, c.data.n})};
   if (with_lam) gradients.lam = view_of(grad_lam.data(), {c.data.rows, 1});
 
   const auto differentiate = [&](const Partition& partition) {
-    return tautline::prox_tv1d_backward({.partition = partition},
-                                        view_of(grad_y.data(), {c.data.rows, c.data.n}), gradients);
+    return tautstring::prox_tv1d_backward(
+        {.partition = partition}, view_of(grad_y.data(), {c.data.rows, c.data.n}), gradients);
   };
 
   const std::string& fault = fault_of(name, [&]() -> std::string {

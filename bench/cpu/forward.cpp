@@ -1,6 +1,6 @@
 #include "forward.h"
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,17 +21,17 @@ void solve(benchmark::State& state, const ForwardCase& c, int threads, const std
   std::vector<T> y(c.data.elements());
   const auto y_view = view_of(y.data(), c.shape());
   std::vector<std::uint32_t> partition(
-      static_cast<std::size_t>(c.data.rows * tautline::partition_words(c.data.n)));
+      static_cast<std::size_t>(c.data.rows * tautstring::partition_words(c.data.n)));
   Pool pool(threads);
-  tautline::Context context = {.executor = threads > 1 ? &pool : nullptr};
+  tautstring::Context context = {.executor = threads > 1 ? &pool : nullptr};
   std::size_t scratch = 0;
-  if (!tautline::prox_tv1d_workspace(y_view, false, c.dim(), context, scratch).ok()) {
+  if (!tautstring::prox_tv1d_workspace(y_view, false, c.dim(), context, scratch).ok()) {
     return state.SkipWithError("prox_tv1d_workspace failed");
   }
   const KeptWorkspace workspace(scratch, context);
 
   const auto solve_batch = [&](const T* x) {
-    return tautline::prox_tv1d(problem_of(c, x, penalty), y_view, partition, context);
+    return tautstring::prox_tv1d(problem_of(c, x, penalty), y_view, partition, context);
   };
 
   const std::string& fault = fault_of(name, [&]() -> std::string {

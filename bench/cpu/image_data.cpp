@@ -84,7 +84,7 @@ vips::VImage middle_of_photo(const std::string& file) {
 }
 
 GreyImage photo(const std::string& file) {
-  if (VIPS_INIT("tautline_bench_cpu") != 0) {
+  if (VIPS_INIT("tautstring_bench_cpu") != 0) {
     throw std::runtime_error("--photo: libvips does not start");
   }
   try {

@@ -1,6 +1,6 @@
 #include "images.h"
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <cmath>
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Problem {
 
 struct Variant {
   const char* what;
-  tautline::Method2d method;
+  tautstring::Method2d method;
   bool is_float64;
   int threads;
 
@@ -41,11 +41,11 @@ struct Variant {
   }
 };
 
-constexpr Variant kVariants[] = {{"ours", tautline::Method2d::accelerated, true, 1},
-                                 {"ours", tautline::Method2d::accelerated, true, 2},
-                                 {"ours", tautline::Method2d::accelerated, false, 1},
-                                 {"ours", tautline::Method2d::accelerated, false, 2},
-                                 {"algorithm_1", tautline::Method2d::dykstra, true, 1}};
+constexpr Variant kVariants[] = {{"ours", tautstring::Method2d::accelerated, true, 1},
+                                 {"ours", tautstring::Method2d::accelerated, true, 2},
+                                 {"ours", tautstring::Method2d::accelerated, false, 1},
+                                 {"ours", tautstring::Method2d::accelerated, false, 2},
+                                 {"algorithm_1", tautstring::Method2d::dykstra, true, 1}};
 
 double objective(const Problem& problem, const std::vector<double>& y) {
   const std::vector<float>& x = problem.image->pixels;
@@ -64,7 +64,7 @@ double objective(const Problem& problem, const std::vector<double>& y) {
 template <class T>
 class OurImage {
  public:
-  OurImage(const Problem& problem, tautline::Method2d method, int threads)
+  OurImage(const Problem& problem, tautstring::Method2d method, int threads)
       : problem_of_(problem),
         method_(method),
         x_(problem.image->pixels.begin(), problem.image->pixels.end()),
@@ -75,7 +75,7 @@ class OurImage {
         pool_(threads) {
     context_.executor = threads > 1 ? &pool_ : nullptr;
     std::size_t bytes = 0;
-    if (!tautline::prox_tv2d_workspace(problem_, context_, bytes).ok()) return;
+    if (!tautstring::prox_tv2d_workspace(problem_, context_, bytes).ok()) return;
     workspace_ = std::make_unique_for_overwrite<CacheLine[]>(bytes / sizeof(CacheLine) + 1);
     context_.workspace = workspace_.get();
     context_.workspace_size = bytes;
@@ -87,7 +87,7 @@ class OurImage {
   /// Whether the result is so near, by its own duality gap.
   [[nodiscard]] bool solve_to(double relative_gap) {
     double gap = 0;
-    const tautline::Solver2d solver = {
+    const tautstring::Solver2d solver = {
         .method = method_, .iterations = 4 * kMostIterations, .tol = relative_gap};
     return solve(solver, {&gap, 1}) && gap <= relative_gap * objective(problem_of_, y());
   }
@@ -95,22 +95,22 @@ class OurImage {
   [[nodiscard]] std::size_t scratch_bytes() const { return context_.workspace_size; }
 
  private:
-  [[nodiscard]] bool solve(const tautline::Solver2d& solver, std::span<double> gap) {
-    const tautline::View y = view_of(y_.data(), {kImageSide, kImageSide});
-    return tautline::prox_tv2d(problem_, solver, {.y = y, .gap = gap}, context_).ok();
+  [[nodiscard]] bool solve(const tautstring::Solver2d& solver, std::span<double> gap) {
+    const tautstring::View y = view_of(y_.data(), {kImageSide, kImageSide});
+    return tautstring::prox_tv2d(problem_, solver, {.y = y, .gap = gap}, context_).ok();
   }
 
   struct alignas(64) CacheLine {
     std::byte bytes[64];
   };
   Problem problem_of_;
-  tautline::Method2d method_;
+  tautstring::Method2d method_;
   std::vector<T> x_;
   std::vector<T> y_;
-  tautline::Problem2d problem_;
+  tautstring::Problem2d problem_;
   Pool pool_;
   std::unique_ptr<CacheLine[]> workspace_;
-  tautline::Context context_;
+  tautstring::Context context_;
 };
 
 /// How far a result is from the solution, the smaller the better.
@@ -132,7 +132,7 @@ double inner_distance(const std::vector<double>& a, const std::vector<double>& b
 /// What distances are taken from; empty where it was not found.
 std::vector<double> near_solution(const Problem& problem) {
   constexpr double kRelativeGap = 1e-8;
-  OurImage<double> image(problem, tautline::Method2d::accelerated, 1);
+  OurImage<double> image(problem, tautstring::Method2d::accelerated, 1);
   return image.solve_to(kRelativeGap) ? image.y() : std::vector<double>();
 }
 
@@ -158,7 +158,7 @@ double measure_peer(const PeerImageSolver& peer, const Problem& problem, const M
 /// The fewest iterations after which a result measures no more than `most`; 0 where none up to
 /// kMostIterations does. More iterations are taken to be better.
 template <class T>
-int fewest_iterations(const Problem& problem, tautline::Method2d method, const Measure& measure,
+int fewest_iterations(const Problem& problem, tautstring::Method2d method, const Measure& measure,
                       double most) {
   OurImage<T> image(problem, method, 1);
   const auto suffices = [&](int iterations) {

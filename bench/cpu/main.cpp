@@ -1,8 +1,8 @@
 // The CPU solver beside other libraries' on the same data, in one process and, but where a name
 // says otherwise, on one core. bench/report.py makes the table of the results.
-// usage: tautline_bench_cpu [--peers=FOLDER] [--photo=FILE] [Google Benchmark's options]
+// usage: tautstring_bench_cpu [--peers=FOLDER] [--photo=FILE] [Google Benchmark's options]
 #include <benchmark/benchmark.h>
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <cstdlib>
 #include <exception>
@@ -51,9 +51,9 @@ bool is_wanted(const std::string& name) {
 }
 
 void describe_run(const bench::Peers& peers) {
-  const char* forced = std::getenv("TAUTLINE_CPU");
-  benchmark::AddCustomContext("tautline", tautline::capabilities().version);
-  benchmark::AddCustomContext("compiler", tautline::capabilities().compiler);
+  const char* forced = std::getenv("TAUTSTRING_CPU");
+  benchmark::AddCustomContext("tautstring", tautstring::capabilities().version);
+  benchmark::AddCustomContext("compiler", tautstring::capabilities().compiler);
   benchmark::AddCustomContext("cpu", bench::cpu_model());
   benchmark::AddCustomContext("cpu_flags", bench::vector_flags());
   benchmark::AddCustomContext("cpu_target", forced == nullptr ? "best" : forced);
@@ -121,6 +121,6 @@ int main(int argc, char** argv) try {
   benchmark::Shutdown();
   return 0;
 } catch (const std::exception& error) {
-  std::cerr << "tautline_bench_cpu: " << error.what() << '\n';
+  std::cerr << "tautstring_bench_cpu: " << error.what() << '\n';
   return 1;
 }

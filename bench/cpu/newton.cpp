@@ -1,6 +1,6 @@
 #include "newton.h"
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -32,25 +32,25 @@ std::vector<ForwardCase> newton_cases() {
 
 /// The solver by itself: rows that do not converge stay as they are, and are counted.
 template <class T>
-void solve(benchmark::State& state, const ForwardCase& c, tautline::LineSearch line_search,
+void solve(benchmark::State& state, const ForwardCase& c, tautstring::LineSearch line_search,
            const std::string& name) {
   auto& batches = batches_of<T>(c.data);
   const Penalty<T> penalty(c);
   std::vector<T> y(c.data.elements());
   const auto rows = static_cast<std::size_t>(c.data.rows);
-  const std::int64_t words = c.data.rows * tautline::partition_words(c.data.n);
+  const std::int64_t words = c.data.rows * tautstring::partition_words(c.data.n);
   std::vector<std::uint32_t> partition(static_cast<std::size_t>(words));
   std::vector<std::int32_t> iterations(rows);
   std::vector<std::uint8_t> converged(rows);
-  tautline::Context context;
+  tautstring::Context context;
   std::size_t scratch = 0;
   const auto y_view = view_of(y.data(), c.shape());
-  if (!tautline::prox_tv1d_newton_workspace(y_view, c.dim(), context, scratch).ok()) {
+  if (!tautstring::prox_tv1d_newton_workspace(y_view, c.dim(), context, scratch).ok()) {
     return state.SkipWithError("prox_tv1d_newton_workspace failed");
   }
   const KeptWorkspace workspace(scratch, context);
   const auto solve_batch = [&](const T* x) {
-    return tautline::prox_tv1d_newton(
+    return tautstring::prox_tv1d_newton(
         problem_of(c, x, penalty), {.line_search = line_search, .polish = false},
         {.y = y_view, .partition = partition, .iterations = iterations, .converged = converged},
         context);
@@ -70,7 +70,7 @@ void solve(benchmark::State& state, const ForwardCase& c, tautline::LineSearch l
 }
 
 template <class T>
-void add(const ForwardCase& c, const std::string& who, tautline::LineSearch line_search) {
+void add(const ForwardCase& c, const std::string& who, tautstring::LineSearch line_search) {
   const std::string name = c.name() + "/" + who + ":" + Storage<T>::kName;
   add_benchmark(name, [=](benchmark::State& state) { solve<T>(state, c, line_search, name); });
 }
@@ -83,9 +83,9 @@ std::map<std::string, std::string> add_newton(
   std::erase_if(newton.solvers, [](const PeerSolver& solver) { return solver.name != kPeer; });
   std::map<std::string, std::string> trials;
   for (const ForwardCase& c : newton_cases()) {
-    add<float>(c, "ours", tautline::LineSearch::interpolation);
-    add<double>(c, "ours", tautline::LineSearch::interpolation);
-    add<double>(c, "halving", tautline::LineSearch::halving);
+    add<float>(c, "ours", tautstring::LineSearch::interpolation);
+    add<double>(c, "ours", tautstring::LineSearch::interpolation);
+    add<double>(c, "halving", tautstring::LineSearch::halving);
     add_ours(c, "direct");
     const std::string trial = add_fastest_peers(c, newton, wanted);
     if (!trial.empty()) trials.emplace(c.name(), trial);

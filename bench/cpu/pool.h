@@ -5,11 +5,11 @@
 #include <thread>
 #include <vector>
 
-#include "tautline/context.h"
+#include "tautstring/context.h"
 
 namespace bench {
 
-class Pool final : public tautline::Executor {
+class Pool final : public tautstring::Executor {
  public:
   explicit Pool(int threads);
   ~Pool() override;

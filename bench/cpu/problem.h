@@ -1,7 +1,7 @@
 // A forward case as our library's arguments.
 #pragma once
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <cstddef>
 #include <memory>
@@ -29,16 +29,16 @@ class Penalty {
   Penalty(const Penalty&) = delete;
   Penalty& operator=(const Penalty&) = delete;
 
-  [[nodiscard]] const tautline::Lam& lam() const { return lam_; }
+  [[nodiscard]] const tautstring::Lam& lam() const { return lam_; }
 
  private:
   std::vector<T> values_;
-  tautline::Lam lam_;
+  tautstring::Lam lam_;
 };
 
 template <class T>
-[[nodiscard]] tautline::Problem1d problem_of(const ForwardCase& c, const T* x,
-                                             const Penalty<T>& penalty) {
+[[nodiscard]] tautstring::Problem1d problem_of(const ForwardCase& c, const T* x,
+                                               const Penalty<T>& penalty) {
   return {.x = view_of(x, c.shape()), .lam = penalty.lam(), .dim = c.dim()};
 }
 
@@ -67,7 +67,7 @@ template <class T>
 /// Memory that calls of a context find in its place from then on.
 class KeptWorkspace {
  public:
-  KeptWorkspace(std::size_t bytes, tautline::Context& context)
+  KeptWorkspace(std::size_t bytes, tautstring::Context& context)
       : lines_(std::make_unique_for_overwrite<CacheLine[]>(bytes / sizeof(CacheLine) + 1)) {
     context.workspace = lines_.get();
     context.workspace_size = bytes;

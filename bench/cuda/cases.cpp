@@ -7,7 +7,7 @@
 namespace bench {
 namespace {
 
-using tautline::DType;
+using tautstring::DType;
 
 const char* name_of(Family family) {
   switch (family) {

@@ -1,7 +1,7 @@
 // What is measured: data, shape and penalty of each case. The goals are in bench/cuda_goals.py.
 #pragma once
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <cstdint>
 #include <string>
@@ -42,7 +42,7 @@ struct Case {
   Layout layout;
   double lam = 1;
   LamKind lam_kind = LamKind::number;
-  std::vector<tautline::DType> dtypes = {tautline::DType::float32};
+  std::vector<tautstring::DType> dtypes = {tautstring::DType::float32};
   bool with_backward = true;
   bool with_graph = false;  // also replayed from a CUDA graph, and beside an empty launch
 

@@ -1,6 +1,6 @@
 #include "check.h"
 
-#include <tautline/error.h>
+#include <tautstring/error.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -63,7 +63,7 @@ double check_forward(const Case& c, const ForwardArrays<T>& arrays) {
   const std::vector<double> y = widen(fetch(arrays.y, c.layout));
   const auto rows = static_cast<std::int64_t>(x.size()) / c.layout.n;
   std::vector<double> lam;
-  tautline::Problem1d problem = {.x = view_of(x.data(), {rows, c.layout.n}), .lam = c.lam};
+  tautstring::Problem1d problem = {.x = view_of(x.data(), {rows, c.layout.n}), .lam = c.lam};
   if (arrays.lam != nullptr) {
     lam = widen(fetch(arrays.lam, c.layout, c.lams_a_row()));
     problem.lam = view_of(lam.data(), {rows, c.lams_a_row()});
@@ -78,12 +78,12 @@ template <class T>
 double check_backward(const Case& c, const BackwardArrays<T>& arrays) {
   const std::int64_t n = c.layout.n;
   const std::vector<std::uint32_t> partition =
-      fetch(arrays.partition, c.layout, tautline::partition_words(n));
+      fetch(arrays.partition, c.layout, tautstring::partition_words(n));
   const std::vector<double> grad_y = widen(fetch(arrays.grad_y, c.layout));
   const auto rows = static_cast<std::int64_t>(grad_y.size()) / n;
   std::vector<double> right_x(grad_y.size());
   std::vector<double> edges(static_cast<std::size_t>(rows * (n - 1)));  // the terms of grad_lam
-  tautline::check(tautline::prox_tv1d_backward(
+  tautstring::check(tautstring::prox_tv1d_backward(
       {.partition = partition}, view_of(grad_y.data(), {rows, n}),
       {.x = view_of(right_x.data(), {rows, n}), .lam = view_of(edges.data(), {rows, n - 1})}));
 

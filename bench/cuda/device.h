@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "tautline/context.h"
+#include "tautstring/context.h"
 
 namespace bench {
 
@@ -39,9 +39,9 @@ class DeviceArray {
 };
 
 /// For calls on a stream, with memory of this size.
-[[nodiscard]] inline tautline::Context context_on(cudaStream_t stream,
-                                                  const DeviceArray<std::byte>& workspace) {
-  return {.device = tautline::Device::cuda,
+[[nodiscard]] inline tautstring::Context context_on(cudaStream_t stream,
+                                                    const DeviceArray<std::byte>& workspace) {
+  return {.device = tautstring::Device::cuda,
           .stream = stream,
           .workspace = workspace.data(),
           .workspace_size = workspace.size()};

@@ -7,8 +7,8 @@
 namespace bench {
 namespace {
 
-using tautline::Derivative2d;
-using tautline::Method2d;
+using tautstring::Derivative2d;
+using tautstring::Method2d;
 
 constexpr ImageShape kSmallImages = {.samples = 256, .height = 32, .width = 32};
 constexpr ImageShape kFeatureMaps = {.samples = 16, .channels = 64, .height = 56, .width = 56};
@@ -75,10 +75,10 @@ void add_accelerated(std::vector<ImageCase>& cases) {
 }
 
 void add_to_gap(std::vector<ImageCase>& cases) {
-  const tautline::Solver2d solver = {.method = Method2d::accelerated,
-                                     .iterations = 128,
-                                     .tol = 1e-4,
-                                     .derivative = Derivative2d::of_solution};
+  const tautstring::Solver2d solver = {.method = Method2d::accelerated,
+                                       .iterations = 128,
+                                       .tol = 1e-4,
+                                       .derivative = Derivative2d::of_solution};
   cases.push_back({.group = "images_to_gap", .shape = kSmallImages, .solver = solver});
   cases.push_back({.group = "images_to_gap",
                    .family = ImageFamily::features,

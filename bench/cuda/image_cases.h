@@ -2,7 +2,7 @@
 // are in bench/cuda_image_goals.py.
 #pragma once
 
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <array>
 #include <cstddef>
@@ -43,8 +43,8 @@ struct ImageCase {
   std::string group;  // the goals are by group
   ImageFamily family = ImageFamily::noise;
   ImageShape shape;
-  double lam = 1;                  // of rows and of columns, a number
-  tautline::Solver2d solver = {};  // the paper's Algorithm 1, 4 iterations
+  double lam = 1;                    // of rows and of columns, a number
+  tautstring::Solver2d solver = {};  // the paper's Algorithm 1, 4 iterations
   Traffic traffic = Traffic::arrays;
   std::vector<How> ways = {How::called};
   bool with_empty_launch = false;  // beside it

@@ -1,6 +1,6 @@
 #include "image_check.h"
 
-#include <tautline/error.h>
+#include <tautstring/error.h>
 
 #include <algorithm>
 #include <cmath>
@@ -61,12 +61,13 @@ double objective(const ImageShape& shape, double lam, std::span<const double> x,
 }
 
 /// The largest gap, as a fraction of the image's objective.
-double check_gaps(const ImageCase& c, const tautline::Problem2d& problem, std::span<const double> x,
-                  const std::vector<double>& y, const tautline::Context& context) {
+double check_gaps(const ImageCase& c, const tautstring::Problem2d& problem,
+                  std::span<const double> x, const std::vector<double>& y,
+                  const tautstring::Context& context) {
   const auto pixels = static_cast<std::size_t>(c.shape.pixels());
   std::vector<double> gaps(y.size() / pixels);
-  tautline::check(tautline::gap2d(
-      problem, {.y = view_of(y.data(), tautline::Sizes(std::span(problem.x.shape).first<3>()))},
+  tautstring::check(tautstring::gap2d(
+      problem, {.y = view_of(y.data(), tautstring::Sizes(std::span(problem.x.shape).first<3>()))},
       gaps, context));
   double largest = 0;
   for (std::size_t image = 0; image < gaps.size(); ++image) {
@@ -102,15 +103,15 @@ double check_images(const ImageCase& c, const SolvedImages& solved) {
   const ImageShape& shape = c.shape;
   const std::vector<double> x = fetch_checked(solved.x, shape);
   const std::vector<double> y = fetch_checked(solved.y, shape);
-  const tautline::Sizes sizes = {checked_images(shape), shape.height, shape.width};
-  const tautline::Problem2d problem = {
+  const tautstring::Sizes sizes = {checked_images(shape), shape.height, shape.width};
+  const tautstring::Problem2d problem = {
       .x = view_of(x.data(), sizes), .row_lam = c.lam, .column_lam = c.lam};
-  tautline::ThreadExecutor threads;
-  const tautline::Context context = {.executor = &threads};
+  tautstring::ThreadExecutor threads;
+  const tautstring::Context context = {.executor = &threads};
   if (c.solver.tol > 0) return check_gaps(c, problem, x, y, context);
   std::vector<double> right(x.size());
-  tautline::check(
-      tautline::prox_tv2d(problem, c.solver, {.y = view_of(right.data(), sizes)}, context));
+  tautstring::check(
+      tautstring::prox_tv2d(problem, c.solver, {.y = view_of(right.data(), sizes)}, context));
   return compare<float>("y", right, y, x, static_cast<std::size_t>(shape.pixels()), solves(c));
 }
 
@@ -128,9 +129,9 @@ double check_image_gradients(const ImageCase& c, const ImageGradients& gradients
   LineTerms columns = {"grad_column_lam", {}, height - 1};
   rows.terms.resize(static_cast<std::size_t>(shape.images() * height * rows.edges));
   columns.terms.resize(static_cast<std::size_t>(shape.images() * width * columns.edges));
-  const tautline::Sizes sizes = {shape.images(), height, width};
-  tautline::ThreadExecutor threads;
-  tautline::check(tautline::prox_tv2d_backward(
+  const tautstring::Sizes sizes = {shape.images(), height, width};
+  tautstring::ThreadExecutor threads;
+  tautstring::check(tautstring::prox_tv2d_backward(
       {.partitions = partitions,
        .momentum = momentum,
        .iterations = c.solver.iterations,
@@ -138,8 +139,8 @@ double check_image_gradients(const ImageCase& c, const ImageGradients& gradients
       view_of(grad_y.data(), sizes),
       {.x = view_of(right.data(), sizes),
        .row_lam = view_of(rows.terms.data(), {shape.images(), height, rows.edges}),
-       .column_lam = tautline::view(columns.terms.data(), {shape.images(), columns.edges, width},
-                                    {width * columns.edges, 1, columns.edges})},
+       .column_lam = tautstring::view(columns.terms.data(), {shape.images(), columns.edges, width},
+                                      {width * columns.edges, 1, columns.edges})},
       {.executor = &threads}));
   const double range = range_of(grad_y);
   check_lam_gradients(gradients.grad_row_lam, rows, solves(c), range);

@@ -1,7 +1,7 @@
 #include "machine.h"
 
 #include <cuda_runtime_api.h>
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <array>
 #include <cstdio>
@@ -50,9 +50,9 @@ std::vector<std::pair<std::string, std::string>> about_this_run() {
   check_cuda(cudaGetDeviceProperties(&gpu, 0));
   check_cuda(cudaDriverGetVersion(&driver));
   check_cuda(cudaRuntimeGetVersion(&runtime));
-  const tautline::Capabilities library = tautline::capabilities();
+  const tautstring::Capabilities library = tautstring::capabilities();
   return {{"date", utc_now()},
-          {"tautline", library.version},
+          {"tautstring", library.version},
           {"compiler", std::string(library.compiler) + ", " + BENCH_CUDA_COMPILER},
           {"gpu", gpu.name},
           {"driver", ask_driver("driver_version") + ", CUDA " + cuda_version(driver)},

@@ -1,6 +1,6 @@
 // The CUDA solver beside a plain copy of the same bytes, on the first GPU. bench/report.py makes
 // the table of the results. Ends with an error where a result is wrong or a call fails. usage:
-// tautline_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]
+// tautstring_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@
 namespace {
 
 constexpr const char* kUsage =
-    "usage: tautline_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]\n"
+    "usage: tautstring_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]\n"
     "  --filter   only benchmarks whose name (group/family/shape/lam/what:dtype) has a match:\n"
     "             ^images for 2D alone, ^newton for Newton and the direct solver beside it\n"
     "  --json     for bench/report.py\n"
@@ -142,13 +142,13 @@ int main(int argc, char** argv) {
   try {
     options = parse({argv + 1, argv + argc});
   } catch (const std::exception& error) {
-    std::cerr << "tautline_bench_cuda: " << error.what() << '\n' << kUsage;
+    std::cerr << "tautstring_bench_cuda: " << error.what() << '\n' << kUsage;
     return EXIT_FAILURE;
   }
   try {
     return run(options);
   } catch (const std::exception& error) {
-    std::cerr << "tautline_bench_cuda: " << error.what() << '\n';
+    std::cerr << "tautstring_bench_cuda: " << error.what() << '\n';
     return EXIT_FAILURE;
   }
 }

@@ -1,7 +1,7 @@
 #include "run_case.h"
 
-#include <tautline/error.h>
-#include <tautline/tautline.h>
+#include <tautstring/error.h>
+#include <tautstring/tautstring.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ class Batch {
         y_(size_of(c.layout)),
         lam_(static_cast<std::size_t>(c.layout.rows() * c.lams_a_row())),
         partition_(
-            static_cast<std::size_t>(c.layout.rows() * tautline::partition_words(c.layout.n))),
+            static_cast<std::size_t>(c.layout.rows() * tautstring::partition_words(c.layout.n))),
         workspace_(workspace_size(c)) {
     fill(c.family, c.layout, kDataSeed, x_.data(), stream_);
     if (lam_.size() > 0) fill_lam(c, lam_.data(), stream_);
@@ -72,8 +72,8 @@ class Batch {
 
   std::size_t workspace_size(const Case& c) {
     std::size_t bytes = 0;
-    tautline::check(tautline::prox_tv1d_workspace(view_of(x_.data(), c.shape()), false, c.dim(),
-                                                  {.device = tautline::Device::cuda}, bytes));
+    tautstring::check(tautstring::prox_tv1d_workspace(view_of(x_.data(), c.shape()), false, c.dim(),
+                                                      {.device = tautstring::Device::cuda}, bytes));
     return bytes;
   }
 
@@ -89,20 +89,20 @@ class Batch {
   [[nodiscard]] const T* lam() const { return lam_.size() > 0 ? lam_.data() : nullptr; }
 
   void solve() {
-    tautline::Problem1d problem = {
+    tautstring::Problem1d problem = {
         .x = view_of(x_.data(), case_.shape()), .lam = case_.lam, .dim = case_.dim()};
     if (lam() != nullptr) {
       problem.lam = view_of(lam_.data(), {case_.layout.rows(), case_.lams_a_row()});
     }
-    tautline::check(tautline::prox_tv1d(problem, view_of(y_.data(), case_.shape()),
-                                        {partition_.data(), partition_.size()},
-                                        context_on(stream_, workspace_)));
+    tautstring::check(tautstring::prox_tv1d(problem, view_of(y_.data(), case_.shape()),
+                                            {partition_.data(), partition_.size()},
+                                            context_on(stream_, workspace_)));
   }
 
   void differentiate() {
     std::vector<std::int64_t> one_a_row = case_.shape();
     one_a_row[case_.dim() < 0 ? one_a_row.size() - 1 : 1] = 1;
-    tautline::check(tautline::prox_tv1d_backward(
+    tautstring::check(tautstring::prox_tv1d_backward(
         {.partition = {partition_.data(), partition_.size()}, .dim = case_.dim()},
         view_of(grad_y_->data(), case_.shape()),
         {.x = view_of(grad_x_->data(), case_.shape()),
@@ -143,10 +143,10 @@ void run(const Case& c, const Stream& stream, const Settings& settings) {
 }  // namespace
 
 void run_case(const Case& c, const Stream& stream, const Settings& settings) {
-  for (const tautline::DType dtype : c.dtypes) {
-    if (dtype == tautline::DType::float32) run<float>(c, stream, settings);
-    if (dtype == tautline::DType::float64) run<double>(c, stream, settings);
-    if (dtype == tautline::DType::bfloat16) run<BFloat16>(c, stream, settings);
+  for (const tautstring::DType dtype : c.dtypes) {
+    if (dtype == tautstring::DType::float32) run<float>(c, stream, settings);
+    if (dtype == tautstring::DType::float64) run<double>(c, stream, settings);
+    if (dtype == tautstring::DType::bfloat16) run<BFloat16>(c, stream, settings);
   }
   if (!c.with_graph) return;
   report(c.name() + "/empty_launch", settings,

@@ -1,7 +1,7 @@
 #include "run_image_case.h"
 
-#include <tautline/error.h>
-#include <tautline/tautline.h>
+#include <tautstring/error.h>
+#include <tautstring/tautstring.h>
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ class ImageBatch {
         stream_(stream.get()),
         x_(count_of(c.shape.elements())),
         y_(x_.size()),
-        partitions_(count_of(tautline::saved_words2d(problem().x, c.saved_iterations()))),
+        partitions_(count_of(tautstring::saved_words2d(problem().x, c.saved_iterations()))),
         momentum_(has_momentum() ? count_of(c.shape.images() * c.solver.iterations) : 0),
         iterations_(c.solver.tol > 0 ? count_of(c.shape.images()) : 0),
         grad_y_(x_.size()),
@@ -77,8 +77,8 @@ class ImageBatch {
 
  private:
   [[nodiscard]] bool has_momentum() const {
-    return case_.solver.method == tautline::Method2d::accelerated &&
-           case_.solver.derivative == tautline::Derivative2d::of_iterations;
+    return case_.solver.method == tautstring::Method2d::accelerated &&
+           case_.solver.derivative == tautstring::Derivative2d::of_iterations;
   }
 
   /// All but what is called.
@@ -101,7 +101,7 @@ class ImageBatch {
             .grad_column_lam = grad_column_lam_.data()};
   }
 
-  [[nodiscard]] tautline::Problem2d problem() const {
+  [[nodiscard]] tautstring::Problem2d problem() const {
     return {.x = view_of(static_cast<const float*>(x_.data()), case_.shape.sizes()),
             .row_lam = case_.lam,
             .column_lam = case_.lam};
@@ -109,18 +109,19 @@ class ImageBatch {
 
   [[nodiscard]] std::size_t workspace_size() const {
     std::size_t bytes = 0;
-    tautline::check(
-        tautline::prox_tv2d_workspace(problem(), {.device = tautline::Device::cuda}, bytes));
+    tautstring::check(
+        tautstring::prox_tv2d_workspace(problem(), {.device = tautstring::Device::cuda}, bytes));
     return bytes;
   }
 
   void solve() {
-    tautline::check(tautline::prox_tv2d(problem(), case_.solver,
-                                        {.y = view_of(y_.data(), case_.shape.sizes()),
-                                         .partitions = {partitions_.data(), partitions_.size()},
-                                         .momentum = {momentum_.data(), momentum_.size()},
-                                         .iterations = {iterations_.data(), iterations_.size()}},
-                                        context_on(stream_, workspace_)));
+    tautstring::check(
+        tautstring::prox_tv2d(problem(), case_.solver,
+                              {.y = view_of(y_.data(), case_.shape.sizes()),
+                               .partitions = {partitions_.data(), partitions_.size()},
+                               .momentum = {momentum_.data(), momentum_.size()},
+                               .iterations = {iterations_.data(), iterations_.size()}},
+                              context_on(stream_, workspace_)));
   }
 
   void differentiate() {
@@ -128,7 +129,7 @@ class ImageBatch {
     std::array<std::int64_t, 4> one_a_column = one_a_row;
     one_a_row[3] = 1;
     one_a_column[2] = 1;
-    tautline::check(tautline::prox_tv2d_backward(
+    tautstring::check(tautstring::prox_tv2d_backward(
         {.partitions = {partitions_.data(), partitions_.size()},
          .momentum = {momentum_.data(), momentum_.size()},
          .iterations = case_.solver.iterations,

@@ -1,7 +1,7 @@
 #include "run_newton_case.h"
 
-#include <tautline/error.h>
-#include <tautline/tautline.h>
+#include <tautstring/error.h>
+#include <tautstring/tautstring.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace bench {
 namespace {
 
-using tautline::LineSearch;
+using tautstring::LineSearch;
 
 /// A case's arrays on the GPU and the calls on them. Rows that do not converge stay as they are,
 /// and are counted.
@@ -30,7 +30,7 @@ class NewtonBatch {
         x_(static_cast<std::size_t>(c.layout.elements())),
         y_(x_.size()),
         partition_(
-            static_cast<std::size_t>(c.layout.rows() * tautline::partition_words(c.layout.n))),
+            static_cast<std::size_t>(c.layout.rows() * tautstring::partition_words(c.layout.n))),
         iterations_(static_cast<std::size_t>(c.layout.rows())),
         converged_(iterations_.size()),
         workspace_(workspace_size(c)) {
@@ -51,13 +51,13 @@ class NewtonBatch {
  private:
   std::size_t workspace_size(const Case& c) {
     std::size_t bytes = 0;
-    tautline::check(tautline::prox_tv1d_newton_workspace(
-        view_of(x_.data(), c.shape()), c.dim(), {.device = tautline::Device::cuda}, bytes));
+    tautstring::check(tautstring::prox_tv1d_newton_workspace(
+        view_of(x_.data(), c.shape()), c.dim(), {.device = tautstring::Device::cuda}, bytes));
     return bytes;
   }
 
   void solve(LineSearch line_search) {
-    tautline::check(tautline::prox_tv1d_newton(
+    tautstring::check(tautstring::prox_tv1d_newton(
         {.x = view_of(x_.data(), case_.shape()), .lam = case_.lam, .dim = case_.dim()},
         {.line_search = line_search, .polish = false},
         {.y = view_of(y_.data(), case_.shape()),
@@ -102,9 +102,9 @@ void run(const Case& c, const Stream& stream, const Settings& settings) {
 }  // namespace
 
 void run_newton_case(const Case& c, const Stream& stream, const Settings& settings) {
-  for (const tautline::DType dtype : c.dtypes) {
-    if (dtype == tautline::DType::float32) run<float>(c, stream, settings);
-    if (dtype == tautline::DType::float64) run<double>(c, stream, settings);
+  for (const tautstring::DType dtype : c.dtypes) {
+    if (dtype == tautstring::DType::float32) run<float>(c, stream, settings);
+    if (dtype == tautstring::DType::float64) run<double>(c, stream, settings);
   }
 }
 

@@ -14,7 +14,7 @@ import time
 
 import torch
 
-import tautline
+import tautstring
 
 REPEATS = 15
 CALLS = 2000
@@ -38,12 +38,12 @@ def overheads(device):
     x = torch.randn(1, 1, 2, device=device)
     lam = torch.full((1,), 0.5, device=device)
     variable, parameter = x.clone().requires_grad_(), lam.clone().requires_grad_()
-    layer = tautline.TVLayer(1, direction="1d", lam=0.5, device=device)
+    layer = tautstring.TVLayer(1, direction="1d", lam=0.5, device=device)
     calls = [
-        ("a number as lam", 20, lambda: tautline.prox_tv1d(x, 0.5)),
-        ("a tensor as lam", 20, lambda: tautline.prox_tv1d(x, lam)),
-        ("recording x", 45, lambda: tautline.prox_tv1d(variable, 0.5)),
-        ("recording x and lam", 45, lambda: tautline.prox_tv1d(variable, parameter)),
+        ("a number as lam", 20, lambda: tautstring.prox_tv1d(x, 0.5)),
+        ("a tensor as lam", 20, lambda: tautstring.prox_tv1d(x, lam)),
+        ("recording x", 45, lambda: tautstring.prox_tv1d(variable, 0.5)),
+        ("recording x and lam", 45, lambda: tautstring.prox_tv1d(variable, parameter)),
         ("a layer", None, lambda: layer(variable)),
         ("a step of a layer", None, lambda: layer(variable).backward(x)),
         ("a step of relu", None, lambda: torch.relu(variable).backward(x)),
@@ -54,7 +54,7 @@ def overheads(device):
 
 def training_steps():
     """Gives name and time of forward and backward of a layer on 8192 x 32, and of relu."""
-    layer = tautline.TVLayer(1, direction="1d", lam=0.05, device="cuda")
+    layer = tautstring.TVLayer(1, direction="1d", lam=0.05, device="cuda")
     x = torch.randn(8192, 1, 32, device="cuda", requires_grad=True)
     grad_y = torch.randn_like(x)
 
@@ -74,7 +74,7 @@ def training_steps():
 
 def main():
     """Prints what was measured."""
-    print(tautline.show_config())
+    print(tautstring.show_config())
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
         for name, time_us, goal in overheads(device):
             stated = f"   goal {goal} us" if goal else ""

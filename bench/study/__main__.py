@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from measurements import Median
 
-import tautline
+import tautstring
 from study import data, growth, memory, nets, table1
 from study.benchmark import Benchmark, measure
 from study.timing import Timer
@@ -30,10 +30,10 @@ PACKAGES = ("torch", "numpy", "prox_tv", "condat_tv", "cvxpylayers", "scikit-ima
 
 def about(device: str) -> dict[str, str]:
     """Says what was measured on, and with what."""
-    config = tautline.show_config()
+    config = tautstring.show_config()
     found = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "tautline": config["version"],
+        "tautstring": config["version"],
         "compiler": config["compiler"],
         "python": platform.python_version(),
         "packages": ", ".join(_versions()),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-import tautline
+import tautstring
 from study.benchmark import Benchmark, Call
 from study.data import FAMILIES, images
 from study.timing import graph_of
@@ -78,7 +78,7 @@ def _rows(
         solver = "newton" if part == "newton" else "direct"
 
         def solve(x: torch.Tensor, lam: torch.Tensor, solver: str = solver) -> torch.Tensor:
-            return tautline.prox_tv1d(x, lam, solver=solver)
+            return tautstring.prox_tv1d(x, lam, solver=solver)
 
         yield _benchmark(case, part, make_x, lam, dtype, device, solve)
 
@@ -87,7 +87,7 @@ def _images(
     device: str, group: str, shape: tuple[int, int, int, int], iterations: int
 ) -> Iterator[Benchmark]:
     def solve(x: torch.Tensor, lam: torch.Tensor) -> torch.Tensor:
-        return tautline.prox_tv2d(x, lam, iterations=iterations)
+        return tautstring.prox_tv2d(x, lam, iterations=iterations)
 
     case = f"{group}/noise/{'x'.join(map(str, shape))}/lam:{IMAGE_LAM:g}"
     for part in PARTS:

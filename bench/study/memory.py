@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-import tautline
+import tautstring
 from study.benchmark import Benchmark, Call, UnavailableError
 from study.data import noise
 
@@ -29,7 +29,7 @@ class _PaperBackward(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, lam):
-        y = tautline.prox_tv1d(x.detach(), lam.detach())
+        y = tautstring.prox_tv1d(x.detach(), lam.detach())
         ctx.save_for_backward(y)
         return y
 
@@ -60,7 +60,7 @@ def unrolled(x: torch.Tensor, lam: torch.Tensor) -> torch.Tensor:
 
 
 WAYS: dict[str, Solve] = {
-    "direct": tautline.prox_tv1d,
+    "direct": tautstring.prox_tv1d,
     PAPER: _PaperBackward.apply,
     f"unrolled_{UNROLLED_ITERATIONS}": unrolled,
 }

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-import tautline
+import tautstring
 from study.benchmark import Benchmark, Call
-from tautline_tasks.denoise.model import DnCNN, ModelOptions
+from tautstring_tasks.denoise.model import DnCNN, ModelOptions
 
 REPEATS = 10
 FIRST_STEPS = 4  # of a net that is compiled, then captured
@@ -32,7 +32,7 @@ def _unit(
 ) -> nn.Sequential:
     layers: list[nn.Module] = [nn.Conv2d(inputs, outputs, size, padding=padding)]
     if tv:
-        layers.append(tautline.TVLayer(1, lam=0.05))
+        layers.append(tautstring.TVLayer(1, lam=0.05))
     return nn.Sequential(*layers, nn.BatchNorm2d(outputs), nn.GELU())
 
 
@@ -87,7 +87,7 @@ def res_net(tv: bool) -> nn.Module:
             layers.append(_Bottleneck(inputs, width, stride if block == 0 else 1))
             inputs = 4 * width
     if tv:
-        layers.append(tautline.TVLayer(1, lam=1.0, learnable=False))
+        layers.append(tautstring.TVLayer(1, lam=1.0, learnable=False))
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 200))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-import tautline
+import tautstring
 from study import solvers
 from study.benchmark import Benchmark, Call, UnavailableError
 from study.data import noise
@@ -28,8 +28,8 @@ PEERS: dict[str, Callable[[], Solve]] = {
     "condat_tv": lambda: _by_row(solvers.condat_tv()),
 }
 OURS: dict[str, Solve] = {
-    "direct": tautline.prox_tv1d,
-    "newton": lambda x, lam: tautline.prox_tv1d(x, lam, solver="newton"),
+    "direct": tautstring.prox_tv1d,
+    "newton": lambda x, lam: tautstring.prox_tv1d(x, lam, solver="newton"),
 }
 
 
@@ -86,8 +86,8 @@ def _solver(
 def difference_from_ours(x: torch.Tensor, y: torch.Tensor) -> float:
     """The largest difference from the certified float64 result, as a fraction of a row's range."""
     samples = x.detach().cpu().double()
-    right = tautline.prox_tv1d(samples, LAM)
-    if tautline.certificate1d(samples, right, LAM).max() > 1e-10:
+    right = tautstring.prox_tv1d(samples, LAM)
+    if tautstring.certificate1d(samples, right, LAM).max() > 1e-10:
         raise UnavailableError("WRONG: our own result is not certified")
     ranges = samples.amax(1) - samples.amin(1)
     return ((y.detach().cpu().double() - right).abs().amax(1) / ranges).max().item()

@@ -3,9 +3,9 @@
 // low-pass | TV) and prints how near each comes to the clean scene, both filters
 // at their own best setting.
 //
-// usage: tautline_demo OUTPUT.png
-#include <tautline/error.h>
-#include <tautline/tautline.h>
+// usage: tautstring_demo OUTPUT.png
+#include <tautstring/error.h>
+#include <tautstring/tautstring.h>
 
 #include <algorithm>
 #include <cmath>
@@ -75,13 +75,13 @@ Image add_noise(Image image) {
 /// Total variation of each channel, a view of the same memory, until the objective is proven to be
 /// within 1e-4 of its optimum.
 Image total_variation(Image image, double lam) {
-  tautline::ThreadExecutor threads;
-  const tautline::View channels = tautline::view(image.data(), {kChannels, kHeight, kWidth},
-                                                 {1, kWidth * kChannels, kChannels});
-  tautline::check(tautline::prox_tv2d(
+  tautstring::ThreadExecutor threads;
+  const tautstring::View channels = tautstring::view(image.data(), {kChannels, kHeight, kWidth},
+                                                     {1, kWidth * kChannels, kChannels});
+  tautstring::check(tautstring::prox_tv2d(
       {.x = channels, .row_lam = lam, .column_lam = lam},
-      {.method = tautline::Method2d::accelerated, .iterations = 256, .tol = 1e-4}, {.y = channels},
-      {.executor = &threads}));
+      {.method = tautstring::Method2d::accelerated, .iterations = 256, .tol = 1e-4},
+      {.y = channels}, {.executor = &threads}));
   return image;
 }
 
@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
   try {
     result = run(argv[1]);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tautline_demo: %s\n", error.what());
+    std::fprintf(stderr, "tautstring_demo: %s\n", error.what());
   }
   vips_shutdown();
   return result;

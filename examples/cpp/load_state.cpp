@@ -1,6 +1,6 @@
 // Loads what was trained in Python, where torch.save(dict(net.state_dict()), file) saved it:
 // parameters and buffers have the same names and shapes in both.
-#include <tautline/torch/layer.h>
+#include <tautstring/torch/layer.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/serialize.h>
 
@@ -42,10 +42,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto rows = tautline::TVLayerOptions(3).direction(tautline::Direction::row);
+    const auto rows = tautstring::TVLayerOptions(3).direction(tautstring::Direction::row);
     const auto columns =
-        tautline::TVLayerOptions(1).direction(tautline::Direction::col).learnable(false);
-    torch::nn::Sequential net{tautline::TVLayer(rows), tautline::TVLayer(columns)};
+        tautstring::TVLayerOptions(1).direction(tautstring::Direction::col).learnable(false);
+    torch::nn::Sequential net{tautstring::TVLayer(rows), tautstring::TVLayer(columns)};
     load_state(*net, argv[1]);
     std::cout << net << '\n';
     return 0;

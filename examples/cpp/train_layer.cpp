@@ -1,5 +1,5 @@
 // Trains a total variation layer in C++: it finds the lambda that smoothed the targets.
-#include <tautline/torch/layer.h>
+#include <tautstring/torch/layer.h>
 #include <torch/optim/adam.h>
 
 #include <cmath>
@@ -12,12 +12,12 @@ namespace {
 double learn_lambda(double known, double start) {
   torch::manual_seed(0);
   const torch::Tensor x = torch::randn({8, 1, 100});
-  tautline::TVLayer teacher(tautline::TVLayerOptions(1)
-                                .direction(tautline::Direction::signal)
-                                .lam({known})
-                                .learnable(false));
-  tautline::TVLayer layer(
-      tautline::TVLayerOptions(1).direction(tautline::Direction::signal).lam({start}));
+  tautstring::TVLayer teacher(tautstring::TVLayerOptions(1)
+                                  .direction(tautstring::Direction::signal)
+                                  .lam({known})
+                                  .learnable(false));
+  tautstring::TVLayer layer(
+      tautstring::TVLayerOptions(1).direction(tautstring::Direction::signal).lam({start}));
   const torch::Tensor target = teacher->forward(x);
   torch::optim::Adam optimizer(layer->parameters(), torch::optim::AdamOptions(0.05));
   for (int step = 0; step < 300; ++step) {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 constexpr std::int64_t kLongestRow = std::numeric_limits<std::int32_t>::max() - 1;
@@ -74,7 +74,7 @@ bool has_distinct_elements(const ConstView& view) {
 const Backend* find_backend(Device device) noexcept {
   switch (device) {
     case Device::cpu: return &kCpuBackend;
-#ifdef TAUTLINE_HAS_CUDA
+#ifdef TAUTSTRING_HAS_CUDA
     case Device::cuda: return &kCudaBackend;
 #else
     case Device::cuda: break;
@@ -316,4 +316,4 @@ bool same_elements(const ConstView& a, const ConstView& b) noexcept {
   return true;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -7,10 +7,10 @@
 #include <span>
 
 #include "backend.h"
-#include "tautline/status.h"
-#include "tautline/view.h"
+#include "tautstring/status.h"
+#include "tautstring/view.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The backend for a device, null where this build has none.
 const Backend* find_backend(Device device) noexcept;
@@ -107,4 +107,4 @@ Status dispatch(const Arguments& arguments,
   return (backend->*function)(call, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

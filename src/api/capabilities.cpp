@@ -1,13 +1,13 @@
 #include "api/arguments.h"
-#include "tautline/version.h"
+#include "tautstring/version.h"
 
-namespace tautline {
+namespace tautstring {
 
 Capabilities capabilities() noexcept {
   const char* target = detail::kCpuBackend.target();
   return {.version = kVersion,
           .cuda = detail::find_backend(Device::cuda) != nullptr,
-          .compiler = TAUTLINE_COMPILER,
+          .compiler = TAUTSTRING_COMPILER,
           .cpu_target = target == nullptr ? "none" : target};
 }
 
@@ -15,4 +15,4 @@ std::span<const char* const> cpu_targets() noexcept {
   return detail::kCpuBackend.targets();
 }
 
-}  // namespace tautline
+}  // namespace tautstring

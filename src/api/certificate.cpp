@@ -1,8 +1,8 @@
-#include "tautline/certificate.h"
+#include "tautstring/certificate.h"
 
 #include "api/arguments.h"
 
-namespace tautline {
+namespace tautstring {
 
 Status certificate1d(const Problem1d& problem, const ConstView& y, const View& out,
                      const Context& context) noexcept {
@@ -21,4 +21,4 @@ Status certificate1d(const Problem1d& problem, const ConstView& y, const View& o
   return dispatch(arguments, &detail::Backend::certificate1d, call, context);
 }
 
-}  // namespace tautline
+}  // namespace tautstring

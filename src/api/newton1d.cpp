@@ -1,11 +1,11 @@
 // The public calls of the Newton solver: check, find the backend, forward.
-#include "tautline/newton1d.h"
+#include "tautstring/newton1d.h"
 
 #include <cmath>
 
 #include "api/arguments.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 using detail::Arguments;
@@ -104,4 +104,4 @@ Status prox_tv1d_newton(const Problem1d& problem, const Newton1d& newton,
   return dispatch(arguments, &Backend::newton1d, call, context);
 }
 
-}  // namespace tautline
+}  // namespace tautstring

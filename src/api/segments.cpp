@@ -1,8 +1,8 @@
 // Change points, read off a partition in host memory.
 #include "api/arguments.h"
-#include "tautline/tv1d.h"
+#include "tautstring/tv1d.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 using detail::Arguments;
@@ -71,4 +71,4 @@ Status segments1d(const ConstView& y, std::span<const std::uint32_t> partition,
   return {};
 }
 
-}  // namespace tautline
+}  // namespace tautstring

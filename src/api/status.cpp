@@ -1,11 +1,11 @@
-#include "tautline/status.h"
+#include "tautstring/status.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "api/arguments.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 int describe_argument(const Status& s, char* buffer, std::size_t size) {
@@ -32,7 +32,7 @@ std::size_t describe(const Status& status, char* buffer, std::size_t size) noexc
     case StatusCode::ok: length = std::snprintf(buffer, size, "ok"); break;
     case StatusCode::invalid_argument: length = describe_argument(status, buffer, size); break;
     case StatusCode::unsupported_device:
-      length = std::snprintf(buffer, size, "device: this build of tautline has no CUDA");
+      length = std::snprintf(buffer, size, "device: this build of tautstring has no CUDA");
       break;
     case StatusCode::out_of_memory:
       length = std::snprintf(buffer, size, "out of memory: %.0f bytes of scratch", status.given);
@@ -42,4 +42,4 @@ std::size_t describe(const Status& status, char* buffer, std::size_t size) noexc
   return static_cast<std::size_t>(std::max(length, 0));
 }
 
-}  // namespace tautline
+}  // namespace tautstring

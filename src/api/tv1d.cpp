@@ -1,9 +1,9 @@
 // The public 1D calls: check, find the backend, forward.
-#include "tautline/tv1d.h"
+#include "tautstring/tv1d.h"
 
 #include "api/arguments.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 using detail::Arguments;
@@ -141,4 +141,4 @@ Status tv(const ConstView& x, const View& out, int dim, const Context& context) 
   return dispatch(arguments, &Backend::tv, call, context);
 }
 
-}  // namespace tautline
+}  // namespace tautstring

@@ -1,5 +1,5 @@
 // The public 2D calls: check, find the backend, forward.
-#include "tautline/tv2d.h"
+#include "tautstring/tv2d.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "api/arguments.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 using detail::Arguments;
@@ -346,4 +346,4 @@ Status prox_tv2d_jvp(const Solved2d& solved, const Tangents2d& tangents, const V
   return dispatch(checks, &Backend::jvp2d, call, context);
 }
 
-}  // namespace tautline
+}  // namespace tautstring

@@ -6,7 +6,7 @@
 #include "cpu/value_checks.h"
 #include "step/row/backward_worker.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 template <class T>
@@ -52,4 +52,4 @@ Status backward1d(const Backward1d& call, const Context& context) noexcept {
   return has_float64(call) ? backward_in<double>(call, context) : backward_in<float>(call, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

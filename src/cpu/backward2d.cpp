@@ -14,7 +14,7 @@
 #include "step/row/row_io.h"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 template <class T>
@@ -191,4 +191,4 @@ Status iterations_backward2d(const Backward2d& call, const Context& context) noe
   return wide ? backward_in<double>(call, context) : backward_in<float>(call, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

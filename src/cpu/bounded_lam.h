@@ -10,7 +10,7 @@
 #include "cpu/vector/vector_kernels.h"
 #include "step/row/row_io.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Whether lam is one an edge.
 [[nodiscard]] inline bool is_per_edge(const RowLam& lam) noexcept {
@@ -46,4 +46,4 @@ LamExtent load_edge_lam(const RowSpan<const void>& row, T most, const VectorKern
   return {static_cast<double>(extent.low), static_cast<double>(extent.high)};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

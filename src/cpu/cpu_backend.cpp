@@ -6,7 +6,7 @@
 #include "cpu/parallel.h"
 #include "cpu/targets.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept {
   const auto row_tasks = static_cast<std::size_t>(share_rows(rows, context).tasks);
@@ -90,4 +90,4 @@ const Backend kCpuBackend = {
     .gap2d = on_chosen_target<gap2d>,
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

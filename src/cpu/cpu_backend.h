@@ -3,7 +3,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Of any 1D call.
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept;
@@ -32,4 +32,4 @@ std::size_t solution2d_workspace(const Images& images, const Context& context) n
 Status solution_backward2d(const Backward2d& call, const Context& context) noexcept;
 Status solution_jvp2d(const Jvp2d& call, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -9,7 +9,7 @@
 #include "cpu/value_checks.h"
 #include "step/row/forward_worker.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// The chunks of a batch: a tile of rows in the arithmetic of the storage type,
@@ -153,4 +153,4 @@ Status forward1d(const Forward1d& call, const Context& context) noexcept {
   return wide ? forward_in<double>(call, context) : forward_in<float>(call, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

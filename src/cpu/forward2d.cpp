@@ -9,7 +9,7 @@
 #include "cpu/value_checks.h"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -238,4 +238,4 @@ Status forward2d(const Forward2d& call, const Context& context) noexcept {
                                         : forward_in<float>(call, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -7,7 +7,7 @@
 #include "cpu/image_iterations.h"
 #include "cpu/value_checks.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// In float64, whatever the dtypes: a proof shall not be coarser than what it is of.
@@ -83,4 +83,4 @@ Status gap2d(const Gap2d& call, const Context& context) noexcept {
           [&](Scratch& scratch, const Context& passes) { return ImageGap(call, scratch, passes); });
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

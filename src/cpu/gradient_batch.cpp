@@ -5,7 +5,7 @@
 #include "cpu/tile_pitch.h"
 #include "step/row/row_io.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// Samples that are worked on at a time: in the second-level cache, and enough of
@@ -152,4 +152,4 @@ void GradientBatch<T>::store_row_lam(std::int64_t first, std::int64_t count) noe
 template class GradientBatch<float>;
 template class GradientBatch<double>;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -10,7 +10,7 @@
 #include "cpu/targets.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// How many rows are worked on at a time, and how far apart those stand that have
 /// to be copied for it.
@@ -84,4 +84,4 @@ class GradientBatch {
   T* edges_ = nullptr;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -8,9 +8,9 @@
 
 #include "backend.h"
 #include "step/row/scratch.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 class Components {
  public:
@@ -124,4 +124,4 @@ class Components {
   const std::uint32_t* column_codes_ = nullptr;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

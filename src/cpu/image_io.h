@@ -7,7 +7,7 @@
 #include "backend.h"
 #include "step/row/row_io.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class T>
 void load_image(const ImageSpan<const void>& from, std::int32_t height, std::int32_t width,
@@ -45,4 +45,4 @@ void store_image(const ImageArray& array, const Images& images, std::int64_t ima
   store_image(array.image(images, image), array.height, array.width, value_at);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

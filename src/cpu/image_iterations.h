@@ -21,7 +21,7 @@
 #include "cpu/sum_in_lanes.h"
 #include "cpu/targets.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Memory of one image's iterations, in the arithmetic of its type, row by row.
 template <class T>
@@ -196,4 +196,4 @@ class ImageIterations {
   double t_ = 1;        // what the momentum comes from
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The lines of an image along one direction.
 struct Lines {
@@ -83,4 +83,4 @@ inline int iterations_of(const SolvedImages& solved, std::int64_t image) noexcep
   return std::clamp(done, 1, solved.iterations);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

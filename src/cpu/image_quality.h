@@ -12,7 +12,7 @@
 #include "step/row/row_io.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The lams of the edges along the rows, or along the columns, of one image.
 class EdgeLams {
@@ -164,4 +164,4 @@ class ImageQuality {
   double* below_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

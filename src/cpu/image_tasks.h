@@ -9,7 +9,7 @@
 #include "cpu/image_lines.h"
 #include "cpu/parallel.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Parts of an image that threads take where they share one: always the same, so that sums over
 /// them are too.
@@ -68,4 +68,4 @@ class ImageTasks {
   std::size_t task_bytes_ = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

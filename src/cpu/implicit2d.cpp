@@ -7,7 +7,7 @@
 #include "step/row/row_io.h"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// Memory of one image.
@@ -137,4 +137,4 @@ Status solution_jvp2d(const Jvp2d& call, const Context& context) noexcept {
   return on_components<ComponentTangent>(call, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -4,7 +4,7 @@
 #include "cpu/value_checks.h"
 #include "step/row/jvp_worker.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 Status jvp1d(const Jvp1d& call, const Context& context) noexcept {
   const SolvedRows& solved = call.solved;
@@ -13,4 +13,4 @@ Status jvp1d(const Jvp1d& call, const Context& context) noexcept {
   return for_each_row<JvpWorker>(call, solved.rows, solved.weight.given, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

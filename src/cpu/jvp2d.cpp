@@ -11,9 +11,9 @@
 #include "cpu/image_tasks.h"
 #include "step/row/row_io.h"
 #include "step/segment.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 struct TangentScratch {
@@ -130,4 +130,4 @@ Status iterations_jvp2d(const Jvp2d& call, const Context& context) noexcept {
       });
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -7,7 +7,7 @@
 
 #include "cpu/vector/vector_kernels.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// How many samples of a job are looked at in one place.
 inline constexpr std::int32_t kShapeWindow = 32;
@@ -71,4 +71,4 @@ template <class T>
   return jumps > 0 ? LaneShape::medium_segments : LaneShape::long_segments;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

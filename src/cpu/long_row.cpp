@@ -10,7 +10,7 @@
 #include "cpu/parallel.h"
 #include "step/row/row_io.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// Samples that a task takes at a time where order does not matter.
@@ -570,4 +570,4 @@ template struct LongRowScratch<double>;
 template class LongRow<float>;
 template class LongRow<double>;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

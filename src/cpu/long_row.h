@@ -20,7 +20,7 @@
 #include "step/fast_taut_string.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Rows longer than this have pieces enough to fill the lanes.
 inline constexpr std::int32_t kLongRow = 65535;
@@ -140,4 +140,4 @@ class LongRow {
   std::atomic<bool> unusual_{false};
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

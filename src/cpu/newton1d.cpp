@@ -11,7 +11,7 @@
 #include "cpu/value_checks.h"
 #include "step/row/newton_worker.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// Rows of a task.
@@ -223,4 +223,4 @@ Status newton1d(const NewtonForward1d& call, const Context& context) noexcept {
   return {};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -16,7 +16,7 @@
 #include "backend.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 inline int concurrency(const Context& context) noexcept {
   return context.executor == nullptr ? 1 : std::max(context.executor->concurrency(), 1);
@@ -189,4 +189,4 @@ Status for_each_row(const Call& call, const Rows& rows, bool weighted,
   return {};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

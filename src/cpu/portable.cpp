@@ -10,7 +10,7 @@
 #include "step/row/segment_walk.h"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 template <class T>
@@ -227,4 +227,4 @@ constexpr VectorKernels<T> kKernels = {
 constinit const CpuTarget kPortableTarget = {"portable", kKernels<float>, kKernels<double>, 0,
                                              nullptr};
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -4,7 +4,7 @@
 #include "cpu/value_checks.h"
 #include "step/row/reduction_workers.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept {
   if (const Status status = check_lam(call.lam, call.rows); !status.ok()) return status;
@@ -21,4 +21,4 @@ Status tv(const RowReduction& call, const Context& context) noexcept {
   return for_each_row<TvWorker>(call, call.rows, false, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

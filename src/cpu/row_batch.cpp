@@ -8,7 +8,7 @@
 #include "cpu/tile_pitch.h"
 #include "step/row/row_io.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// Tiles hold this many samples; or, so that all lanes are busy to the end, so many
@@ -322,4 +322,4 @@ template struct TileScratch<double>;
 template class RowBatch<float>;
 template class RowBatch<double>;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -12,7 +12,7 @@
 #include "step/fast_taut_string.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// How many rows stand in a tile, and how.
 struct TileLayout {
@@ -106,4 +106,4 @@ class RowBatch {
   bool all_solved_ = false;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -5,7 +5,7 @@
 
 #include "cpu/targets.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// Places at which it is tried how far searches go until they meet.
@@ -192,4 +192,4 @@ template struct JobScratch<double>;
 template class CutFinder<float>;
 template class CutFinder<double>;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -14,9 +14,9 @@
 
 #include "cpu/vector/vector_kernels.h"
 #include "step/row/scratch.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Jobs that a task sends along a row at a time.
 inline constexpr std::int32_t kJobsATime = 128;
@@ -125,4 +125,4 @@ class CutFinder {
   const VectorKernels<T>& kernels_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -10,7 +10,7 @@
 
 #include "cpu/vector/vector_kernels.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 enum class RowPath : std::uint8_t {
   lanes,
@@ -81,4 +81,4 @@ template <class T>
   return one_side && std::abs(nearest) >= extent.high - extent.low ? nearest : T{0};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -7,7 +7,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Data>
 class RowPlaces {
@@ -49,4 +49,4 @@ class RowPlaces {
   bool evenly_ = true;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The sum of term(0) .. term(count - 1), every eighth by itself.
 template <class Term>
@@ -19,4 +19,4 @@ double sum_in_lanes(std::int64_t count, const Term& term) noexcept {
          ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

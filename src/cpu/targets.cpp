@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// The environment is read once: it may change while other threads read it.
 const CpuTarget* wanted_cpu_target() noexcept {
-  static const CpuTarget* const wanted = find_cpu_target(std::getenv("TAUTLINE_CPU"));
+  static const CpuTarget* const wanted = find_cpu_target(std::getenv("TAUTSTRING_CPU"));
   return wanted;
 }
 
@@ -42,7 +42,7 @@ class ExpectedText {
 const CpuTargetList& cpu_target_list() noexcept {
   static const CpuTargetList list = [] {
     CpuTargetList made;
-#ifdef TAUTLINE_HAS_SIMD
+#ifdef TAUTSTRING_HAS_SIMD
     add_vector_targets(made);
 #endif
     made.add(kPortableTarget);
@@ -65,7 +65,7 @@ Status cpu_target_status() noexcept {
   if (wanted_cpu_target() != nullptr) return {};
   static const ExpectedText expected(cpu_target_list().names());
   return {.code = StatusCode::invalid_argument,
-          .argument = "TAUTLINE_CPU",
+          .argument = "TAUTSTRING_CPU",
           .expected = expected.c_str()};
 }
 
@@ -74,4 +74,4 @@ const CpuTarget& chosen_cpu_target() noexcept {
   return wanted == nullptr ? kPortableTarget : *wanted;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -5,9 +5,9 @@
 #include <span>
 
 #include "cpu/vector/vector_kernels.h"
-#include "tautline/status.h"
+#include "tautstring/status.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Fastest first; the last one, "portable", is always there.
 class CpuTargetList {
@@ -43,12 +43,12 @@ const CpuTargetList& cpu_target_list() noexcept;
 /// where the list has none.
 const CpuTarget* find_cpu_target(const char* wanted) noexcept;
 
-/// Whether calls can run: not where the environment variable TAUTLINE_CPU asks for
+/// Whether calls can run: not where the environment variable TAUTSTRING_CPU asks for
 /// an instruction set that is not in the list.
 Status cpu_target_status() noexcept;
 
-/// The one that calls use: what TAUTLINE_CPU asks for, or the fastest. Where
+/// The one that calls use: what TAUTSTRING_CPU asks for, or the fastest. Where
 /// cpu_target_status() is an error no call gets here.
 const CpuTarget& chosen_cpu_target() noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

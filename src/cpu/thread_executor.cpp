@@ -4,9 +4,9 @@
 #include <thread>
 #include <vector>
 
-#include "tautline/context.h"
+#include "tautstring/context.h"
 
-namespace tautline {
+namespace tautstring {
 
 ThreadExecutor::ThreadExecutor(int threads) noexcept
     : threads_(threads >= 1 ? threads
@@ -30,4 +30,4 @@ void ThreadExecutor::run(int count, void (*task)(void* argument, int i), void* a
   work();
 }
 
-}  // namespace tautline
+}  // namespace tautstring

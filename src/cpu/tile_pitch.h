@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Lanes a multiple of this apart would share the few places the cache has for them.
 inline constexpr std::int64_t kUnluckyPitch = 256;
@@ -15,4 +15,4 @@ inline constexpr std::int64_t kUnluckyPitch = 256;
   return pitch % kUnluckyPitch == 0 ? pitch + kUnit : pitch;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

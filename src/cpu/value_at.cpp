@@ -1,10 +1,10 @@
 #include "step/row/row_io.h"
-#include "tautline/view.h"
+#include "tautstring/view.h"
 
-namespace tautline {
+namespace tautstring {
 
 double value_at(const ConstView& view, std::int64_t offset) noexcept {
   return detail::load_element({view.data, view.dtype, 1, 0}, offset);
 }
 
-}  // namespace tautline
+}  // namespace tautstring

@@ -9,7 +9,7 @@
 #include "step/row/row_io.h"
 #include "step/row/row_values.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The batch of an array alone: dimensions that it is broadcast over count once.
 inline Rows own_rows(const ConstRowArray& array, Rows rows) noexcept {
@@ -120,4 +120,4 @@ inline Status check_weight(const ConstRowArray& weight, const Rows& batch) noexc
   return {};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -16,7 +16,7 @@
 #include "cuda/dispatch/unweighted.h"
 #include "step/row/row_values.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 constexpr const char* kTarget = "cuda";
@@ -148,4 +148,4 @@ const Backend kCudaBackend = {
     .gap2d = gap2d,
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "tautline/newton1d.h"
-#include "tautline/tv2d.h"
+#include "tautstring/newton1d.h"
+#include "tautstring/tv2d.h"
 
-namespace tautline::libtorch {
+namespace tautstring::libtorch {
 
 inline void require_known(Mode mode) {
   TORCH_CHECK_VALUE(mode == Mode::smooth || mode == Mode::sharp,
@@ -75,4 +75,4 @@ inline bool needs_gradient(const at::Tensor& tensor) {
   return tensor.defined() && tensor.requires_grad();
 }
 
-}  // namespace tautline::libtorch
+}  // namespace tautstring::libtorch

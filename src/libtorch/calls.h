@@ -14,7 +14,7 @@
 
 #include "torch/tensors.h"
 
-namespace tautline::libtorch {
+namespace tautstring::libtorch {
 
 /// A tensor that the core can read, as src/torch takes it: a new handle to shared data.
 /// What the dispatcher would do for an op is done here: values that the memory does not
@@ -59,4 +59,4 @@ auto call(Call&& function) {
   }
 }
 
-}  // namespace tautline::libtorch
+}  // namespace tautstring::libtorch

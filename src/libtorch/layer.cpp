@@ -1,4 +1,4 @@
-#include "tautline/torch/layer.h"
+#include "tautstring/torch/layer.h"
 
 #include <cmath>
 #include <sstream>
@@ -8,7 +8,7 @@
 
 #include "libtorch/arguments.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 /// The dimensions behind the channels: the signal's, or the image's.
@@ -133,7 +133,7 @@ torch::Tensor TVLayerImpl::forward(const torch::Tensor& x, const torch::Tensor& 
 }
 
 void TVLayerImpl::pretty_print(std::ostream& stream) const {
-  stream << "tautline::TVLayer(" << options.channels()
+  stream << "tautstring::TVLayer(" << options.channels()
          << ", mode=" << (options.mode() == Mode::sharp ? "sharp" : "smooth")
          << ", direction=" << name_of(options.direction())
          << ", learnable=" << (options.learnable() ? "true" : "false") << ", lam=[" << shown(lam())
@@ -151,4 +151,4 @@ torch::Tensor TVLayerImpl::lam_of_channels(const torch::Tensor& x) const {
   return lam().view(shape);
 }
 
-}  // namespace tautline
+}  // namespace tautstring

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tautline::libtorch {
+namespace tautstring::libtorch {
 namespace {
 
 /// Sums a gradient over all that an argument was broadcast to, in float64.
@@ -134,4 +134,4 @@ variable_list gradients_of_arguments(const Solved& solved, const Tensor& grad_y,
   return gradients;
 }
 
-}  // namespace tautline::libtorch
+}  // namespace tautstring::libtorch

@@ -1,5 +1,5 @@
 // Autograd in C++: two linear maps over what is saved of a solution, each the other's derivative,
-// as in python/tautline/_maps.py. Of 1D and of 2D, which have their own ops.
+// as in python/tautstring/_maps.py. Of 1D and of 2D, which have their own ops.
 #pragma once
 
 #include <torch/csrc/autograd/custom_function.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tautline::libtorch {
+namespace tautstring::libtorch {
 
 using at::Tensor;
 using torch::autograd::AutogradContext;
@@ -95,4 +95,4 @@ struct Argument {
 variable_list gradients_of_arguments(const Solved& solved, const Tensor& grad_y, const Argument& x,
                                      const PerLam<Argument>& lams);
 
-}  // namespace tautline::libtorch
+}  // namespace tautstring::libtorch

@@ -1,5 +1,5 @@
-// The Newton solver with autograd, as in python/tautline/_newton.py.
-#include "tautline/torch/newton1d.h"
+// The Newton solver with autograd, as in python/tautstring/_newton.py.
+#include "tautstring/torch/newton1d.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -13,7 +13,7 @@
 #include "libtorch/rows.h"
 #include "torch/newton1d.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 using at::Tensor;
@@ -132,4 +132,4 @@ std::pair<Tensor, ProxTv1dNewtonInfo> prox_tv1d_newton_with_info(
   return with_info(solve(x, {}, lam, options, true));
 }
 
-}  // namespace tautline
+}  // namespace tautstring

@@ -7,7 +7,7 @@
 #include "libtorch/calls.h"
 #include "torch/tv1d.h"
 
-namespace tautline::libtorch {
+namespace tautstring::libtorch {
 
 variable_list Rows::pull_back(const variable_list& saved, const Tensor& grad_y,
                               const Wanted& wanted, at::ScalarType dtype) const {
@@ -58,4 +58,4 @@ std::int64_t require_rows(const char* function, const Tensor& x,
   return dim < 0 ? dim + dims : dim;
 }
 
-}  // namespace tautline::libtorch
+}  // namespace tautstring::libtorch

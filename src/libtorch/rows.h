@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "libtorch/maps.h"
-#include "tautline/tv1d.h"
+#include "tautstring/tv1d.h"
 
-namespace tautline::libtorch {
+namespace tautstring::libtorch {
 
 /// A batch of rows of n samples along `dim`, of which the partition is saved.
 class Rows final : public Batch {
@@ -39,4 +39,4 @@ std::int64_t require_rows(const char* function, const Tensor& x,
                           std::initializer_list<std::pair<const char*, Tensor>> broadcast,
                           Mode mode, std::int64_t dim);
 
-}  // namespace tautline::libtorch
+}  // namespace tautstring::libtorch

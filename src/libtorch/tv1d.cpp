@@ -1,5 +1,5 @@
-// The 1D function with autograd, as in python/tautline/_autograd.py.
-#include "tautline/torch/tv1d.h"
+// The 1D function with autograd, as in python/tautstring/_autograd.py.
+#include "tautstring/torch/tv1d.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -13,7 +13,7 @@
 #include "libtorch/rows.h"
 #include "torch/tv1d.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 using at::Tensor;
@@ -131,4 +131,4 @@ Tensor prox_tv1d(const Tensor& x, double lam, const ProxTv1dOptions& options) {
   return solve(x, {}, lam, options);
 }
 
-}  // namespace tautline
+}  // namespace tautstring

@@ -1,5 +1,5 @@
-// The 2D function with autograd, as in python/tautline/_autograd2d.py.
-#include "tautline/torch/tv2d.h"
+// The 2D function with autograd, as in python/tautstring/_autograd2d.py.
+#include "tautstring/torch/tv2d.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -13,7 +13,7 @@
 #include "libtorch/maps.h"
 #include "torch/tv2d.h"
 
-namespace tautline {
+namespace tautstring {
 namespace {
 
 using at::Tensor;
@@ -284,4 +284,4 @@ Tensor gap2d(const Tensor& x, const Tensor& y, const ImageLams& lam, const Gap2d
                     lam, dims);
 }
 
-}  // namespace tautline
+}  // namespace tautstring

@@ -1,8 +1,8 @@
 #include "arrays.h"
 
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::numpy {
+namespace tautstring::numpy {
 namespace {
 
 DType dtype_of(const nb::dlpack::dtype& dtype) {
@@ -73,4 +73,4 @@ void raise_unless_ok(const Status& status) {
   throw nb::python_error();
 }
 
-}  // namespace tautline::numpy
+}  // namespace tautstring::numpy

@@ -11,11 +11,11 @@
 #include <utility>
 #include <variant>
 
-#include "tautline/status.h"
-#include "tautline/tv1d.h"
-#include "tautline/view.h"
+#include "tautstring/status.h"
+#include "tautstring/tv1d.h"
+#include "tautstring/view.h"
 
-namespace tautline::numpy {
+namespace tautstring::numpy {
 
 namespace nb = nanobind;
 
@@ -70,4 +70,4 @@ void call_core(Call&& call) {
   raise_unless_ok(status);
 }
 
-}  // namespace tautline::numpy
+}  // namespace tautstring::numpy

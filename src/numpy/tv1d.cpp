@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "arrays.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::numpy {
+namespace tautstring::numpy {
 namespace {
 
 /// Words of the partition of x's solution; 0 where x is not valid, which the
@@ -151,4 +151,4 @@ void add_tv1d(nb::module_& module) {
   module.def("tv", &find_tv, array("x"), nb::arg("dim"), array("out"));
 }
 
-}  // namespace tautline::numpy
+}  // namespace tautstring::numpy

@@ -3,9 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
-namespace tautline::numpy {
+namespace tautstring::numpy {
 
 /// Adds prox_tv1d and all that belongs to it to the module.
 void add_tv1d(nanobind::module_& module);
 
-}  // namespace tautline::numpy
+}  // namespace tautstring::numpy

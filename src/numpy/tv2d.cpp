@@ -5,9 +5,9 @@
 #include <nanobind/stl/variant.h>
 
 #include "arrays.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::numpy {
+namespace tautstring::numpy {
 namespace {
 
 Derivative2d derivative_of(bool of_solution) {
@@ -99,4 +99,4 @@ void add_tv2d(nb::module_& module) {
              array("grad_row_lam"), array("grad_column_lam"));
 }
 
-}  // namespace tautline::numpy
+}  // namespace tautstring::numpy

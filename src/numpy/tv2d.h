@@ -3,9 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
-namespace tautline::numpy {
+namespace tautstring::numpy {
 
 /// Adds prox_tv2d and all that belongs to it to the module.
 void add_tv2d(nanobind::module_& module);
 
-}  // namespace tautline::numpy
+}  // namespace tautstring::numpy

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tautline::reference {
+namespace tautstring::reference {
 namespace {
 
 // Wider than the float64 it judges, so that its own rounding does not show.
@@ -112,4 +112,4 @@ double objective(std::span<const double> x, std::span<const double> lam,
   return value;
 }
 
-}  // namespace tautline::reference
+}  // namespace tautstring::reference

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tautline::reference {
+namespace tautstring::reference {
 
 /// argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|.
 /// `weight` may be empty (all 1) and may hold zeros, but not only zeros;
@@ -18,4 +18,4 @@ std::vector<double> prox_tv1d(std::span<const double> x, std::span<const double>
 double objective(std::span<const double> x, std::span<const double> lam,
                  std::span<const double> weight, std::span<const double> y);
 
-}  // namespace tautline::reference
+}  // namespace tautstring::reference

@@ -5,7 +5,7 @@
 
 #include "reference/tv1d_reference.h"
 
-namespace tautline::reference {
+namespace tautstring::reference {
 namespace {
 
 /// A line of an image: a row or a column.
@@ -163,4 +163,4 @@ double duality_gap(const Problem2d& problem, const Iterate2d& iterate) {
          slack(Lines::columns(problem), iterate.y, iterate.q) + residual;
 }
 
-}  // namespace tautline::reference
+}  // namespace tautstring::reference

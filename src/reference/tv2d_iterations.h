@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tautline::reference {
+namespace tautstring::reference {
 
 /// An image, row by row, and the lams of its edges: along rows height x (width - 1), along
 /// columns (height - 1) x width.
@@ -45,4 +45,4 @@ enum class Method2d : std::uint8_t { dykstra, accelerated };
 ///   sum over edges (lam_e |d_e| - u_e d_e) + 1/2 |X - Y - P - Q|^2, d the differences of Y.
 [[nodiscard]] double duality_gap(const Problem2d& problem, const Iterate2d& iterate);
 
-}  // namespace tautline::reference
+}  // namespace tautstring::reference

@@ -17,7 +17,7 @@
 // Cutting {y >= t} from {y < t}, and not any minimum cut, never separates equal values:
 // the parts that remain are the components of the solution.
 
-namespace tautline::reference {
+namespace tautstring::reference {
 namespace {
 
 using Pixels = std::vector<std::size_t>;
@@ -296,4 +296,4 @@ ExactSolution2d prox_tv2d(const IntegerProblem2d& problem) {
   return solution;
 }
 
-}  // namespace tautline::reference
+}  // namespace tautstring::reference

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tautline::reference {
+namespace tautstring::reference {
 
 /// An image of integers, row by row; the caller quantises. row_lam is height x
 /// (width - 1), along the rows; column_lam is (height - 1) x width. Both are >= 0.
@@ -55,4 +55,4 @@ struct ExactSolution2d {
 /// Throws std::invalid_argument for wrong sizes, a negative lam and numbers too large.
 ExactSolution2d prox_tv2d(const IntegerProblem2d& problem);
 
-}  // namespace tautline::reference
+}  // namespace tautstring::reference

@@ -20,9 +20,9 @@
 
 #include <cstdint>
 
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// How a stretch of samples ends.
 enum class JobEnd : std::uint8_t {
@@ -121,4 +121,4 @@ constexpr HandedOver find_jumps_directly(const DirectJob<T>& job, Code* codes) n
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

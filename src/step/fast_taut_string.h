@@ -33,9 +33,9 @@
 #include <cstdint>
 
 #include "step/taut_string.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// A point of the tube behind `at` elements.
 struct Knot {
@@ -532,4 +532,4 @@ constexpr void pull_unweighted_string(const In* x, std::int32_t n, const Lams& l
   string.take_last(u_end);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

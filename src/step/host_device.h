@@ -3,14 +3,14 @@
 #pragma once
 
 #ifdef __CUDACC__
-#define TAUTLINE_HOST_DEVICE __host__ __device__
+#define TAUTSTRING_HOST_DEVICE __host__ __device__
 #else
-#define TAUTLINE_HOST_DEVICE
+#define TAUTSTRING_HOST_DEVICE
 #endif
 
 // Before a loop over an array that has to be in a device's registers.
 #ifdef __CUDA_ARCH__
-#define TAUTLINE_UNROLL _Pragma("unroll")
+#define TAUTSTRING_UNROLL _Pragma("unroll")
 #else
-#define TAUTLINE_UNROLL
+#define TAUTSTRING_UNROLL
 #endif

@@ -16,7 +16,7 @@
 
 #include "step/slope_search.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What the samples read so far allow.
 template <class T>
@@ -130,4 +130,4 @@ constexpr void search_line(const Source& source, std::int32_t n, T lam, bool act
   } while (arithmetic.any_lane(left > 0));
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Rows of more samples start from the same row in pairs; to shorter ones that brings nothing.
 inline constexpr std::int32_t kNewtonShortRow = 32;
@@ -422,4 +422,4 @@ constexpr void NewtonRow::store_codes(Code* codes) noexcept {
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

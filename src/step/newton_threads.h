@@ -1,4 +1,4 @@
-// Projected Newton on the dual of one row (tautline/newton1d.h) by threads that hold it together,
+// Projected Newton on the dual of one row (tautstring/newton1d.h) by threads that hold it together,
 // each some samples one behind the other: on a device those of a block, in tests those of a
 // processor.
 //
@@ -23,7 +23,7 @@
 #include "step/host_device.h"
 #include "step/newton_row.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// A number that belongs to an edge: that behind the sample of this index.
 struct EdgeValue {
@@ -79,13 +79,14 @@ struct NewtonOutcome {
 template <class Threads, int kItems>
 class NewtonThreads {
  public:
-  TAUTLINE_HOST_DEVICE NewtonThreads(Threads& threads, const NewtonMemory& memory,
-                                     std::int32_t n) noexcept
+  TAUTSTRING_HOST_DEVICE NewtonThreads(Threads& threads, const NewtonMemory& memory,
+                                       std::int32_t n) noexcept
       : threads_(threads),
         row_({n, memory.x, memory.u, memory.lam, memory.row_lam}),
         range_(memory.range) {}
 
-  TAUTLINE_HOST_DEVICE NewtonOutcome solve(const NewtonOptions& options, bool has_start) noexcept {
+  TAUTSTRING_HOST_DEVICE NewtonOutcome solve(const NewtonOptions& options,
+                                             bool has_start) noexcept {
     const int levels = has_start ? 1 : newton_levels(row_.n);
     threads_.sync();
     find_drift();
@@ -112,7 +113,7 @@ class NewtonThreads {
   /// Calls use(i, value, u, jump) for the thread's samples, with u and the sign of the jump (0:
   /// none) those of the edge behind.
   template <class Use>
-  TAUTLINE_HOST_DEVICE void for_each_result(const Use& use) const noexcept {
+  TAUTSTRING_HOST_DEVICE void for_each_result(const Use& use) const noexcept {
     for_each([&](int i) {
       if (index(i) < level_.n) use(index(i), mean_[i], clipped(target_[i], lam_[i]), jump_sign(i));
     });
@@ -138,14 +139,14 @@ class NewtonThreads {
 
   // --- Rows of pairs ---
 
-  [[nodiscard]] static TAUTLINE_HOST_DEVICE Level pairs_of(const Level& level) noexcept {
+  [[nodiscard]] static TAUTSTRING_HOST_DEVICE Level pairs_of(const Level& level) noexcept {
     const std::int32_t n = level.n;
     return {(n + 1) / 2, level.x + n, level.u + n, level.lam == nullptr ? nullptr : level.lam + n,
             level.row_lam / 2};
   }
 
   /// The mean of each pair; an edge between two pairs carries twice what it would carry there.
-  TAUTLINE_HOST_DEVICE Level make_pairs(const Level& level) noexcept {
+  TAUTSTRING_HOST_DEVICE Level make_pairs(const Level& level) noexcept {
     const Level pairs = pairs_of(level);
     for (std::int32_t k = threads_.thread(); k < pairs.n; k += threads_.count()) {
       const std::int32_t second = 2 * k + 1;
@@ -157,7 +158,7 @@ class NewtonThreads {
     return pairs;
   }
 
-  TAUTLINE_HOST_DEVICE void start_from(const Level& pairs) noexcept {
+  TAUTSTRING_HOST_DEVICE void start_from(const Level& pairs) noexcept {
     const auto between = [&](std::int32_t edge) {  // two pairs; 0 outside
       return edge < 0 || edge >= level_.n - 1 ? 0 : 2 * pairs.u[edge / 2];
     };
@@ -167,12 +168,12 @@ class NewtonThreads {
       u_[i] = clipped(u, lam_[i]);
     });
   }
-  TAUTLINE_HOST_DEVICE void start(bool is_given) noexcept {
+  TAUTSTRING_HOST_DEVICE void start(bool is_given) noexcept {
     for_each([&](int i) {
       u_[i] = is_given && index(i) < level_.n - 1 ? clipped(level_.u[index(i)], lam_[i]) : 0;
     });
   }
-  TAUTLINE_HOST_DEVICE void store_dual() noexcept {
+  TAUTSTRING_HOST_DEVICE void store_dual() noexcept {
     for_each([&](int i) {
       if (index(i) < level_.n) level_.u[index(i)] = clipped(target_[i], lam_[i]);
     });
@@ -183,7 +184,7 @@ class NewtonThreads {
 
   /// A number near the mean of x, for running sums that do not grow with every sample. Its few
   /// digits leave the sums of whole numbers whole.
-  TAUTLINE_HOST_DEVICE void find_drift() noexcept {
+  TAUTSTRING_HOST_DEVICE void find_drift() noexcept {
     double sum[1] = {0};
     for (std::int32_t i = threads_.thread(); i < row_.n; i += threads_.count()) sum[0] += row_.x[i];
     threads_.sum(sum, false);
@@ -191,7 +192,7 @@ class NewtonThreads {
     drift_ = std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum[0] / row_.n) & kFewDigits);
   }
 
-  TAUTLINE_HOST_DEVICE void enter(const Level& level) noexcept {
+  TAUTSTRING_HOST_DEVICE void enter(const Level& level) noexcept {
     level_ = level;
     items_ = (level.n + threads_.count() - 1) / threads_.count();
     first_ = threads_.thread() * items_;
@@ -209,22 +210,22 @@ class NewtonThreads {
     for_each([&](int i) { sum_[i] += sum_before_; });
   }
   template <class Use>
-  TAUTLINE_HOST_DEVICE void for_each(const Use& use) const noexcept {
-    TAUTLINE_UNROLL
+  TAUTSTRING_HOST_DEVICE void for_each(const Use& use) const noexcept {
+    TAUTSTRING_UNROLL
     for (int i = 0; i < kItems; ++i) {
       if (i < items_) use(i);
     }
   }
   template <class Use>
-  TAUTLINE_HOST_DEVICE void for_each_backwards(const Use& use) const noexcept {
-    TAUTLINE_UNROLL
+  TAUTSTRING_HOST_DEVICE void for_each_backwards(const Use& use) const noexcept {
+    TAUTSTRING_UNROLL
     for (int i = kItems - 1; i >= 0; --i) {
       if (i < items_) use(i);
     }
   }
   [[nodiscard]] constexpr std::int32_t index(int i) const noexcept { return first_ + i; }
   /// 0 before the row's first edge, and behind its last sample.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double lam_of(std::int32_t edge) const noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE double lam_of(std::int32_t edge) const noexcept {
     if (edge < 0 || edge >= level_.n - 1) return 0;
     return level_.lam != nullptr ? level_.lam[edge] : level_.row_lam;
   }
@@ -233,7 +234,7 @@ class NewtonThreads {
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) & ~kSign);
   }
   /// `most` is not negative.
-  [[nodiscard]] static TAUTLINE_HOST_DEVICE double clipped(double u, double most) noexcept {
+  [[nodiscard]] static TAUTSTRING_HOST_DEVICE double clipped(double u, double most) noexcept {
     const double at_bound = std::bit_cast<double>(std::bit_cast<std::uint64_t>(most) |
                                                   (std::bit_cast<std::uint64_t>(u) & kSign));
     return size_of(u) > most ? at_bound : u;
@@ -248,13 +249,14 @@ class NewtonThreads {
     if (!is_held(i) || is_end(i)) return 0;
     return u_[i] > 0 ? -1 : 1;
   }
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double last_of(const double (&values)[kItems]) const noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE double last_of(
+      const double (&values)[kItems]) const noexcept {
     double last = 0;
     for_each([&](int i) { last = values[i]; });
     return last;
   }
   /// The values of the held edges that are nearest in other threads.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE EdgesAround
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE EdgesAround
   around(const double (&values)[kItems]) const noexcept {
     double first = 0;
     double last = 0;
@@ -268,7 +270,7 @@ class NewtonThreads {
 
   // --- Iterations ---
 
-  TAUTLINE_HOST_DEVICE NewtonOutcome iterate(int limit, const NewtonOptions& options) noexcept {
+  TAUTSTRING_HOST_DEVICE NewtonOutcome iterate(int limit, const NewtonOptions& options) noexcept {
     for (int iteration = 1;; ++iteration) {
       find_held();
       aim();
@@ -281,7 +283,7 @@ class NewtonThreads {
   }
 
   /// Edges at a wall that y holds there, and the row's end.
-  TAUTLINE_HOST_DEVICE void find_held() noexcept {
+  TAUTSTRING_HOST_DEVICE void find_held() noexcept {
     const Neighbours u = threads_.neighbours(u_[0], last_of(u_));
     u_before_ = u.before;
     held_ = 0;
@@ -299,7 +301,7 @@ class NewtonThreads {
   }
 
   /// Pulls the string straight between its held edges.
-  TAUTLINE_HOST_DEVICE void aim() noexcept {
+  TAUTSTRING_HOST_DEVICE void aim() noexcept {
     double string[kItems] = {};
     for_each([&](int i) { string[i] = sum_[i] - u_[i]; });
     const EdgesAround others = around(string);
@@ -330,7 +332,7 @@ class NewtonThreads {
     target_before_ = others.left.edge == first_ - 1 ? u_before_ : sum_before_ - line;
   }
 
-  TAUTLINE_HOST_DEVICE Worth look() noexcept {
+  TAUTSTRING_HOST_DEVICE Worth look() noexcept {
     // Running sums of so many samples are no better.
     const double rounding = std::numeric_limits<double>::epsilon() * range_ * (level_.n + 4);
     bool violates = wrong_jump_ > rounding;
@@ -349,7 +351,7 @@ class NewtonThreads {
   }
 
   /// Whether the duality gap of the target is at most so much of its objective.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE bool has_gap_of(double tol) noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE bool has_gap_of(double tol) noexcept {
     double sums[2] = {gap_of_excess(), 0};
     for_each([&](int i) {
       const double from_mean = index(i) < level_.n ? x_[i] - drift_ - mean_[i] : 0;
@@ -364,7 +366,7 @@ class NewtonThreads {
     return sums[0] <= tol * sums[1];
   }
   /// The thread's part of what dual variables within their bounds lack of x - y.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double gap_of_excess() const noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE double gap_of_excess() const noexcept {
     double gap = 0;
     double excess = clipped(target_before_, lam_before_) - target_before_;
     for_each([&](int i) {
@@ -376,7 +378,7 @@ class NewtonThreads {
   }
   /// Calls use(i, jump) for the held edges within the row.
   template <class Use>
-  TAUTLINE_HOST_DEVICE void for_each_jump(const Use& use) const noexcept {
+  TAUTSTRING_HOST_DEVICE void for_each_jump(const Use& use) const noexcept {
     for_each([&](int i) {
       const bool is_last = i + 1 >= items_;
       const double behind = is_last ? mean_behind_ : mean_[i + 1 < kItems ? i + 1 : i];
@@ -385,7 +387,7 @@ class NewtonThreads {
   }
 
   /// Goes towards the target as far as the objective falls enough; false: nowhere.
-  TAUTLINE_HOST_DEVICE bool step(const Worth& whole, bool halves) noexcept {
+  TAUTSTRING_HOST_DEVICE bool step(const Worth& whole, bool halves) noexcept {
     const auto gains = [](double slope, double bend) {
       return slope < 0 && slope + bend / 2 <= kNewtonEnough * slope;
     };
@@ -410,7 +412,7 @@ class NewtonThreads {
     return least < size / 2 ? least : size / 2;
   }
 
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double slope_of_direction() noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE double slope_of_direction() noexcept {
     double slope[1] = {0};
     for_each([&](int i) { slope[0] += rise_[i] * (target_[i] - u_[i]); });
     threads_.sum(slope, false);
@@ -418,12 +420,12 @@ class NewtonThreads {
   }
 
   /// Where a step of this size leads.
-  [[nodiscard]] static TAUTLINE_HOST_DEVICE double reached(double u, double target, double size,
-                                                           double most) noexcept {
+  [[nodiscard]] static TAUTSTRING_HOST_DEVICE double reached(double u, double target, double size,
+                                                             double most) noexcept {
     return clipped(size == 1 ? target : u + size * (target - u), most);
   }
   /// Finds its slope and bend.
-  TAUTLINE_HOST_DEVICE void look_at_step(double size, double (&sums)[2]) noexcept {
+  TAUTSTRING_HOST_DEVICE void look_at_step(double size, double (&sums)[2]) noexcept {
     sums[0] = 0;
     sums[1] = 0;
     double change = reached(u_before_, target_before_, size, lam_before_) - u_before_;
@@ -436,7 +438,7 @@ class NewtonThreads {
     threads_.sum(sums, false);
   }
 
-  TAUTLINE_HOST_DEVICE bool go(double size) noexcept {
+  TAUTSTRING_HOST_DEVICE bool go(double size) noexcept {
     for_each([&](int i) { u_[i] = reached(u_[i], target_[i], size, lam_[i]); });
     return true;
   }
@@ -445,7 +447,7 @@ class NewtonThreads {
 
   /// Turns the last target into values: jumps that do not go the way that their edges are held are
   /// none.
-  TAUTLINE_HOST_DEVICE void finish(NewtonOutcome& outcome) noexcept {
+  TAUTSTRING_HOST_DEVICE void finish(NewtonOutcome& outcome) noexcept {
     for (int cleaning = 0;; ++cleaning) {
       find_values();
       unsigned made_up = 0;
@@ -460,7 +462,7 @@ class NewtonThreads {
   }
 
   /// The means of x over the segments between held edges, with what these pull.
-  TAUTLINE_HOST_DEVICE void find_values() noexcept {
+  TAUTSTRING_HOST_DEVICE void find_values() noexcept {
     const EdgeValue before = around(u_).left;
     double sum = 0;
     for_each([&](int i) { sum = is_held(i) ? 0 : sum + x_[i]; });
@@ -505,4 +507,4 @@ class NewtonThreads {
   unsigned held_ = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -17,7 +17,7 @@
 
 #include "step/slope_search.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// A lane's part of a row: samples first .. last - 1.
 struct Piece {
@@ -174,4 +174,4 @@ constexpr PieceResult search_piece(const Source& source, const Piece& piece, Sin
           piece.active && first != piece.first};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The width of an interval where every element has weight 1.
 template <class T>
@@ -53,4 +53,4 @@ struct CompensatedSums {
   }
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -2,7 +2,7 @@
 // that forward, backward and jvp share on every device.
 #pragma once
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What the two borders of a segment add to the sum over it. The signs are those
 /// of the solution's jumps, 0 at the ends of a row, where there is no lam. `lams`
@@ -41,4 +41,4 @@ template <class T>
   return value;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -22,9 +22,9 @@
 
 #include <cstdint>
 
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 inline constexpr int kGroup = 6;
 
@@ -192,4 +192,4 @@ template <class T>
   return !((down ? -rise : rise) <= 0);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

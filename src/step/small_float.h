@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <int kExponentBits, int kFractionBits>
 struct SmallFloat {
@@ -112,4 +112,4 @@ using BFloat16 = SmallFloat<8, 7>;
   return result;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -18,9 +18,9 @@
 
 #include <cstdint>
 
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Half-width of the tube behind element k: one number, or one an edge.
 template <class T>
@@ -148,4 +148,4 @@ constexpr std::int64_t pull_taut_string(const TubeType& tube, Points lower_point
   return steps;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

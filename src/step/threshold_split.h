@@ -26,9 +26,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// message -> clamp(message + shift, low, high).
 struct ClampedShift {
@@ -186,4 +186,4 @@ class SplitLane {
   const SharedSegment tail_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,9 +6,9 @@
 #include <array>
 #include <stdexcept>
 
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 namespace {
 
 /// What torch itself runs on one thread (at::internal::GRAIN_SIZE): waking another
@@ -29,7 +29,8 @@ GetStream find_get_stream() {
 void* current_stream(std::int32_t device) {
   static const GetStream get_stream = find_get_stream();
   if (get_stream == nullptr) {
-    throw std::runtime_error("tautline: x is on CUDA, but torch's libtorch_cuda.so is not loaded");
+    throw std::runtime_error(
+        "tautstring: x is on CUDA, but torch's libtorch_cuda.so is not loaded");
   }
   void* stream = nullptr;
   TORCH_ERROR_CODE_CHECK(get_stream(device, &stream));
@@ -91,4 +92,4 @@ CallContext::CallContext(const Tensor& x, const Problem2d& problem, const Solver
         [&](std::size_t& bytes) { return prox_tv2d_workspace(problem, solver, context_, bytes); });
 }
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "tautline/context.h"
-#include "tautline/tv2d.h"
+#include "tautstring/context.h"
+#include "tautstring/tv2d.h"
 #include "tensors.h"
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 
 /// torch's own thread pool, which follows torch.set_num_threads.
 class TorchThreads final : public Executor {
@@ -48,4 +48,4 @@ class CallContext {
   Context context_;
 };
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

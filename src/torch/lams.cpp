@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 
 Mode mode_of(bool sharpen) {
   return sharpen ? Mode::sharp : Mode::smooth;
@@ -42,4 +42,4 @@ Tensor LamGradient::share(const std::vector<std::int64_t>& shared_dims, ScalarTy
   return dtype == ScalarType::Double ? sum : torch::stable::to(sum, dtype);
 }
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

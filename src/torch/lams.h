@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "tautline/tv1d.h"
+#include "tautstring/tv1d.h"
 #include "tensors.h"
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 
 Mode mode_of(bool sharpen);
 
@@ -39,4 +39,4 @@ class LamGradient {
   Tensor terms_;
 };
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

@@ -5,10 +5,10 @@
 
 #include "call_context.h"
 #include "lams.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 #include "tensors.h"
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 namespace {
 
 NewtonSolution1d solve(const Tensor& x, const Lam& lam, const std::optional<Tensor>& start,
@@ -68,4 +68,4 @@ NewtonSolution1d newton1d_number(const Tensor& x, double lam, const std::optiona
                keep_partition, report);
 }
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

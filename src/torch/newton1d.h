@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 
 using torch::stable::Tensor;
 
@@ -26,4 +26,4 @@ NewtonSolution1d newton1d_number(const Tensor& x, double lam, const std::optiona
                                  double tol, bool halving, bool polish, bool keep_partition,
                                  bool report);
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

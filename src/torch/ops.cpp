@@ -4,11 +4,11 @@
 #include <torch/csrc/stable/library.h>
 
 #include "newton1d.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 #include "tv1d.h"
 #include "tv2d.h"
 
-STABLE_TORCH_LIBRARY(tautline, library) {
+STABLE_TORCH_LIBRARY(tautstring, library) {
   library.def(
       "prox_tv1d(Tensor x, Tensor lam, Tensor? weight, int dim, bool sharpen, "
       "bool keep_partition) -> (Tensor y, Tensor partition)");
@@ -74,11 +74,11 @@ STABLE_TORCH_LIBRARY(tautline, library) {
 namespace {
 
 bool has_cuda() {
-  return tautline::capabilities().cuda;
+  return tautstring::capabilities().cuda;
 }
 
 void implement(torch::stable::detail::StableLibrary& library) {
-  using namespace tautline::torch_ops;
+  using namespace tautstring::torch_ops;
   library.impl("prox_tv1d", TORCH_BOX(&solve1d));
   library.impl("prox_tv1d.number", TORCH_BOX(&solve1d_number));
   library.impl("prox_tv1d_backward", TORCH_BOX(&backward1d));
@@ -100,14 +100,14 @@ void implement(torch::stable::detail::StableLibrary& library) {
 }  // namespace
 
 // Without a tensor there is no device to choose a kernel by.
-STABLE_TORCH_LIBRARY_IMPL(tautline, CompositeExplicitAutograd, library) {
+STABLE_TORCH_LIBRARY_IMPL(tautstring, CompositeExplicitAutograd, library) {
   library.impl("has_cuda", TORCH_BOX(&has_cuda));
 }
 
-STABLE_TORCH_LIBRARY_IMPL(tautline, CPU, library) {
+STABLE_TORCH_LIBRARY_IMPL(tautstring, CPU, library) {
   implement(library);
 }
 
-STABLE_TORCH_LIBRARY_IMPL(tautline, CUDA, library) {
+STABLE_TORCH_LIBRARY_IMPL(tautstring, CUDA, library) {
   implement(library);
 }

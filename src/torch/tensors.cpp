@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "tautline/error.h"
-#include "tautline/partition.h"
+#include "tautstring/error.h"
+#include "tautstring/partition.h"
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 namespace {
 
 constexpr std::int64_t kWordBytes = sizeof(std::uint32_t);
@@ -203,7 +203,7 @@ void raise_invalid(const std::string& text) {
 void raise_unless_ok(const Status& status) {
   if (status.ok()) return;
   if (status.code == StatusCode::invalid_argument) raise_invalid(message(status));
-  throw std::runtime_error("tautline: " + message(status));
+  throw std::runtime_error("tautstring: " + message(status));
 }
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

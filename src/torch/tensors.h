@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "tautline/status.h"
-#include "tautline/view.h"
+#include "tautstring/status.h"
+#include "tautstring/view.h"
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
@@ -87,9 +87,9 @@ void require_device_of(const char* other_name, const Tensor& other, const char* 
                        const std::optional<Tensor>& tensor);
 
 /// Throws what Python sees as RuntimeError, with the status's own text. Behind
-/// kInvalidArgument stand the errors that tautline.functional makes ValueErrors.
-inline constexpr const char* kInvalidArgument = "tautline: invalid argument: ";
+/// kInvalidArgument stand the errors that tautstring.functional makes ValueErrors.
+inline constexpr const char* kInvalidArgument = "tautstring: invalid argument: ";
 [[noreturn]] void raise_invalid(const std::string& text);
 void raise_unless_ok(const Status& status);
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

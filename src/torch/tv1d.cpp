@@ -4,10 +4,10 @@
 
 #include "call_context.h"
 #include "lams.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 #include "tensors.h"
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 namespace {
 
 std::tuple<Tensor, Tensor> solve(const Tensor& x, const Lam& lam,
@@ -161,4 +161,4 @@ Tensor find_lam_max(const Tensor& x, const std::optional<Tensor>& weight, std::i
   return out;
 }
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
@@ -52,4 +52,4 @@ Tensor certify1d_number(const Tensor& x, const Tensor& y, double lam,
                         const std::optional<Tensor>& weight, std::int64_t dim);
 Tensor find_lam_max(const Tensor& x, const std::optional<Tensor>& weight, std::int64_t dim);
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

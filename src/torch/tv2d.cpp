@@ -8,10 +8,10 @@
 
 #include "call_context.h"
 #include "lams.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 #include "tensors.h"
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 namespace {
 
 Derivative2d derivative_of(bool of_solution) {
@@ -227,4 +227,4 @@ Tensor find_gap2d_number(const Tensor& x, const Tensor& y, double row_lam, doubl
                   require_image_dims("x", x.dim(), height_dim, width_dim));
 }
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-namespace tautline::torch_ops {
+namespace tautstring::torch_ops {
 
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
@@ -18,7 +18,7 @@ using torch::stable::Tensor;
 ///
 /// `partitions` has the shape of x's batch, then the bytes of an image in all saved iterations, as
 /// many as it takes: but the core mixes those of different images. It can be taken apart by who
-/// knows how (python/tautline/_vmap.py). `momentum` has an element an iteration behind x's batch.
+/// knows how (python/tautstring/_vmap.py). `momentum` has an element an iteration behind x's batch.
 /// Both have none where they are not kept; the momentum neither of_solution. `done`, the
 /// iterations of each image, is there in any case; `gap` and `dual` (in the arithmetic's dtype)
 /// where `report` asks for them, else they are empty.
@@ -59,4 +59,4 @@ Tensor find_gap2d_number(const Tensor& x, const Tensor& y, double row_lam, doubl
                          const std::optional<Tensor>& dual, std::int64_t height_dim,
                          std::int64_t width_dim);
 
-}  // namespace tautline::torch_ops
+}  // namespace tautstring::torch_ops

@@ -11,7 +11,7 @@
 #include "support/temp_folder.h"
 #include "support/unprivileged.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 class AtomicOutput : public TempFolder {
@@ -113,7 +113,7 @@ TEST_F(AtomicOutput, names_a_read_only_folder) {
 
 TEST_F(AtomicOutput, foreign_temporary_files_are_no_obstacle) {
   const auto name = [](int i) {
-    return ".tautline-" + std::to_string(getpid()) + "-" + std::to_string(i) + ".tmp";
+    return ".tautstring-" + std::to_string(getpid()) + "-" + std::to_string(i) + ".tmp";
   };
   for (int i = 0; i < 100; ++i) write(name(i), "theirs");
   EXPECT_EQ(error_of_writing("a", Overwrite::no), "");
@@ -140,4 +140,4 @@ TEST_F(AtomicOutput, does_not_take_a_file_for_a_folder) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

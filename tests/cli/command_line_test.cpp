@@ -6,9 +6,9 @@
 #include "support/program.h"
 #include "support/temp_folder.h"
 #include "support/test_image.h"
-#include "tautline/version.h"
+#include "tautstring/version.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 using ::testing::TestWithParam;
@@ -28,7 +28,8 @@ TEST_P(Usage, is_refused_with_exit_code_2) {
   const ProgramResult result = run_program(GetParam().arguments);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
-  EXPECT_TRUE(contains(result.err, "tautline: error: " + GetParam().message + "\n")) << result.err;
+  EXPECT_TRUE(contains(result.err, "tautstring: error: " + GetParam().message + "\n"))
+      << result.err;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -101,18 +102,19 @@ TEST(CommandLine, help_of_a_subcommand_shows_its_options) {
 }
 
 TEST(CommandLine, version_is_the_version_of_the_library) {
-  EXPECT_EQ(run_program({"--version"}).out, std::string("tautline ") + kVersion + "\n");
+  EXPECT_EQ(run_program({"--version"}).out, std::string("tautstring ") + kVersion + "\n");
 }
 
 TEST(CommandLine, a_full_standard_output_is_exit_code_4) {
-  const ProgramResult result = run_shell("$TAUTLINE info >/dev/full");
+  const ProgramResult result = run_shell("$TAUTSTRING info >/dev/full");
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_TRUE(contains(result.err, "cannot write to standard output: No space left on device"));
 }
 
 TEST(CommandLine, a_closed_pipe_is_exit_code_4_and_no_crash) {
   // The reader is gone before the program starts to write.
-  const ProgramResult result = run_shell("{ sleep 0.3; $TAUTLINE info; echo code $? >&2; } | true");
+  const ProgramResult result =
+      run_shell("{ sleep 0.3; $TAUTSTRING info; echo code $? >&2; } | true");
   EXPECT_TRUE(contains(result.err, "code 4")) << result.err;
 }
 
@@ -121,10 +123,10 @@ class ClosedStreams : public TempFolder {};
 TEST_F(ClosedStreams, never_send_messages_into_the_result) {
   write_image(make_image(8, 8, 1), path("a.png"));
   const ProgramResult result =
-      run_shell("$TAUTLINE smooth '" + path("a.png") + "' '" + path("b.png") + "' <&- >&- 2>&-");
+      run_shell("$TAUTSTRING smooth '" + path("a.png") + "' '" + path("b.png") + "' <&- >&- 2>&-");
   EXPECT_EQ(result.exit_code, 4);  // the report has no place to go
   EXPECT_EQ(read_image(path("b.png")).width, 8);
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

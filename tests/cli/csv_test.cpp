@@ -8,7 +8,7 @@
 #include "errors.h"
 #include "support/arrays.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -161,4 +161,4 @@ TEST(FormatCsv, refuses_three_dimensions) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

@@ -8,7 +8,7 @@
 #include "support/temp_folder.h"
 #include "support/test_image.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 class Folder : public TempFolder {
@@ -62,7 +62,7 @@ TEST_F(Folder, ignores_pipes_with_the_name_of_an_image) {
   add_image("in/a.png");
   ASSERT_EQ(mkfifo(path("in/b.png").c_str(), 0600), 0);
   const ProgramResult result =
-      run_shell("timeout 20 \"$TAUTLINE\" smooth " + path("in") + " " + path("out"));
+      run_shell("timeout 20 \"$TAUTSTRING\" smooth " + path("in") + " " + path("out"));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "1 done, 0 failed, 0 skipped")) << result.out;
 }
@@ -77,7 +77,7 @@ TEST_F(Folder, an_unreadable_folder_inside_fails_alone) {
   ASSERT_EQ(chmod(path("in/closed").c_str(), 0700), 0);
   EXPECT_EQ(result.exit_code, 5);
   EXPECT_EQ(result.err,
-            "tautline: error: cannot read '" + path("in/closed") + "': Permission denied\n");
+            "tautstring: error: cannot read '" + path("in/closed") + "': Permission denied\n");
   EXPECT_TRUE(exists("out/a.png"));
   EXPECT_TRUE(exists("out/sub/b.png"));
 }
@@ -208,4 +208,4 @@ TEST_F(Folder, leaves_no_temporary_files) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

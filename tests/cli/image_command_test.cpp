@@ -12,9 +12,9 @@
 #include "support/program.h"
 #include "support/temp_folder.h"
 #include "support/test_image.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 /// Values as a file of 8 bits stores them, or of 16 with another largest one.
@@ -517,7 +517,7 @@ TEST_F(ImageCommand, too_many_pixels_are_refused_before_they_are_read) {
 TEST_F(ImageCommand, a_missing_file_is_exit_code_3) {
   const ProgramResult result = run("smooth", "missing.png", "out.png");
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_EQ(result.err, "tautline: error: cannot read '" + path("missing.png") +
+  EXPECT_EQ(result.err, "tautstring: error: cannot read '" + path("missing.png") +
                             "': No such file or directory\n");
 }
 
@@ -591,7 +591,7 @@ TEST_F(ImageCommand, a_read_only_folder_cannot_be_written_to) {
 TEST_F(ImageCommand, a_file_that_may_not_grow_is_exit_code_4) {
   write_image(make_image(100, 100, 3), path("in.png"));
   const ProgramResult result =
-      run_shell("ulimit -f 1; \"$TAUTLINE\" smooth " + path("in.png") + " " + path("out.png"));
+      run_shell("ulimit -f 1; \"$TAUTSTRING\" smooth " + path("in.png") + " " + path("out.png"));
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_TRUE(contains(result.err, "File too large")) << result.err;
   EXPECT_EQ(entry_count(), 1);
@@ -738,7 +738,7 @@ TEST_F(ImageCommand, json_tells_what_ends_compare) {
   EXPECT_EQ(result.exit_code, 3);
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json["command"], "compare");
-  EXPECT_EQ("tautline: error: " + json["error"].get<std::string>() + "\n", result.err);
+  EXPECT_EQ("tautstring: error: " + json["error"].get<std::string>() + "\n", result.err);
 }
 
 TEST_F(ImageCommand, quiet_says_nothing) {
@@ -777,4 +777,4 @@ TEST_F(ImageCommand, compare_tells_less_variation_after_smoothing) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

@@ -9,9 +9,9 @@
 #include "support/program.h"
 #include "support/temp_folder.h"
 #include "support/test_image.h"
-#include "tautline/version.h"
+#include "tautstring/version.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 class Info : public TempFolder {
@@ -33,7 +33,7 @@ TEST_F(Info, tells_about_the_build) {
 
 TEST_F(Info, tells_which_instruction_set_is_in_use) {
   const auto json =
-      nlohmann::json::parse(run_shell("TAUTLINE_CPU=portable \"$TAUTLINE\" info --json").out);
+      nlohmann::json::parse(run_shell("TAUTSTRING_CPU=portable \"$TAUTSTRING\" info --json").out);
   EXPECT_EQ(json["cpu_target"], "portable");
   EXPECT_EQ(json["cpu_targets"].back(), "portable");
 }
@@ -41,10 +41,10 @@ TEST_F(Info, tells_which_instruction_set_is_in_use) {
 TEST_F(Info, an_instruction_set_that_is_not_there_is_said) {
   write("a.csv", "1\n2\n");
   const ProgramResult result =
-      run_shell("TAUTLINE_CPU=avx1024 \"$TAUTLINE\" signal " + path("a.csv") + " - --lam 1");
+      run_shell("TAUTSTRING_CPU=avx1024 \"$TAUTSTRING\" signal " + path("a.csv") + " - --lam 1");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.out, "");
-  EXPECT_NE(result.err.find("TAUTLINE_CPU: must be "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("TAUTSTRING_CPU: must be "), std::string::npos) << result.err;
 }
 
 TEST_F(Info, tells_about_an_image_in_units_of_lam) {
@@ -132,4 +132,4 @@ TEST_F(Info, goes_on_after_a_bad_file_and_is_exit_code_3) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

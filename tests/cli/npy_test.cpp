@@ -9,7 +9,7 @@
 #include "errors.h"
 #include "support/arrays.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -195,4 +195,4 @@ TEST(FormatNpy, is_read_back_as_it_was) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 TEST(ProgressLine, tells_place_rest_time_and_name) {
@@ -23,4 +23,4 @@ TEST(ProgressLine, shows_no_control_characters_of_a_file_name) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

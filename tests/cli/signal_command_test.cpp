@@ -9,9 +9,9 @@
 #include "support/arrays.h"
 #include "support/program.h"
 #include "support/temp_folder.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -262,4 +262,4 @@ TEST_F(SignalCommand, an_existing_output_is_kept) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 TEST(ParseNumber, reads_plain_and_scientific_numbers) {
@@ -75,4 +75,4 @@ TEST(Excerpt, cuts_long_text) {
 }
 
 }  // namespace
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

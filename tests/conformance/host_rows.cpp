@@ -15,10 +15,10 @@
 #include "step/row/row_values.h"
 #include "tested_backend.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
-using namespace tautline::detail;
+using namespace tautstring::detail;
 
 constexpr std::byte kUntouched{0xFF};
 constexpr std::size_t kGuard = 256;
@@ -150,4 +150,4 @@ const char* why_not() {
   return nullptr;
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,7 +6,7 @@
 
 #include "tested_backend.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 /// What tests/cpp expects of the CPU alone, and why.
@@ -62,19 +62,19 @@ class NeedsItsDevice : public ::testing::EmptyTestEventListener {
 
 // The linker's names for the function that is called, and for the one it would have been.
 const detail::Backend* real_find_backend(Device device) noexcept
-    __asm__("__real__ZN8tautline6detail12find_backendENS_6DeviceE");
+    __asm__("__real__ZN10tautstring6detail12find_backendENS_6DeviceE");
 const detail::Backend* find_tested_backend(Device device) noexcept
-    __asm__("__wrap__ZN8tautline6detail12find_backendENS_6DeviceE");
+    __asm__("__wrap__ZN10tautstring6detail12find_backendENS_6DeviceE");
 
 const detail::Backend* find_tested_backend(Device device) noexcept {
   return device == Device::cpu ? &tested_backend() : real_find_backend(device);
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing
 
 int main(int argc, char** argv) {
-  GTEST_FLAG_SET(filter, tautline::testing::filter());
+  GTEST_FLAG_SET(filter, tautstring::testing::filter());
   ::testing::InitGoogleTest(&argc, argv);
-  ::testing::UnitTest::GetInstance()->listeners().Append(new tautline::testing::NeedsItsDevice);
+  ::testing::UnitTest::GetInstance()->listeners().Append(new tautstring::testing::NeedsItsDevice);
   return RUN_ALL_TESTS();
 }

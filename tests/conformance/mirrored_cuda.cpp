@@ -12,10 +12,10 @@
 
 #include "tested_backend.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
-using namespace tautline::detail;
+using namespace tautstring::detail;
 
 constexpr int kUntouched = 0xFF;
 constexpr std::size_t kGuard = 256;  // also what device memory is aligned to
@@ -460,4 +460,4 @@ const char* why_not() {
   return devices > 0 ? nullptr : "no CUDA device found";
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -8,7 +8,7 @@
 
 #include "support/images.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr std::int64_t kCount = 3;
@@ -65,4 +65,4 @@ TEST(ImagesRefused, ABadLamMakesItsImageNanAndNoOther) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -3,7 +3,7 @@
 
 #include "backend.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 /// Takes calls with host pointers and behaves as a device does: a bad value in an
 /// array makes its row NaN. Each executable links one definition.
@@ -12,4 +12,4 @@ const detail::Backend& tested_backend();
 /// Why this machine cannot run it; null where it can.
 const char* why_not();
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

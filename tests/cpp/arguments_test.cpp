@@ -7,9 +7,9 @@
 #include <string>
 
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 /// A good forward call on a 2 x 3 batch that each test spoils in one place.
@@ -18,10 +18,10 @@ struct Call {
   std::vector<float> lam = {1, 1}, edges = {1, 1, 1, 1}, weight = std::vector<float>(6, 1);
   std::vector<float> y = std::vector<float>(6, -7);
   std::vector<std::uint32_t> partition = std::vector<std::uint32_t>(2, 0xABCDU);
-  Problem1d problem = {.x = tautline::view(x.data(), {2, 3}),
-                       .lam = tautline::view(lam.data(), {2, 1}),
-                       .weight = tautline::view(weight.data(), {2, 3})};
-  View y_view = tautline::view(y.data(), {2, 3});
+  Problem1d problem = {.x = tautstring::view(x.data(), {2, 3}),
+                       .lam = tautstring::view(lam.data(), {2, 1}),
+                       .weight = tautstring::view(weight.data(), {2, 3})};
+  View y_view = tautstring::view(y.data(), {2, 3});
   std::span<std::uint32_t> partition_view = partition;
   Context context;
 
@@ -336,4 +336,4 @@ TEST(Arguments, RowCountAndLength) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,7 +6,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 double certify(const std::vector<double>& x, const std::vector<double>& y, const Lam& lam) {
@@ -88,4 +88,4 @@ TEST(Certificate, IsDefinedForSmoothingOnly) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

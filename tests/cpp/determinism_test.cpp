@@ -7,7 +7,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr std::int64_t kRows = 700;
@@ -107,4 +107,4 @@ TEST(Determinism, SameBitsInTheCallersWorkspace) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -5,7 +5,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 class Storage : public ::testing::TestWithParam<DType> {};
@@ -58,4 +58,4 @@ INSTANTIATE_TEST_SUITE_P(All, Storage,
                          [](const auto& test) { return dtype_name(test.param); });
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

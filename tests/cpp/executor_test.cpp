@@ -3,9 +3,9 @@
 #include <atomic>
 #include <vector>
 
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 TEST(Executor, RunsEveryTaskOnce) {
@@ -53,4 +53,4 @@ TEST(Executor, TheCallersIsUsedWhateverItsOrder) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -13,7 +13,7 @@
 #include "reference/tv1d_reference.h"
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -264,4 +264,4 @@ TEST(ExtremeLam, OneAndTwoSamples) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 struct Gradients {
@@ -402,4 +402,4 @@ TEST(GradientRules, HaveTheSameBitsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

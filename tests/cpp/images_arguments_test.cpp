@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "support/images.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr std::int64_t kHeight = 3;
@@ -28,8 +28,8 @@ struct ImagesCall {
   std::vector<std::uint32_t> partitions =
       std::vector<std::uint32_t>(kIterations * 2 * (kHeight + kWidth), 0xABCDU);
   Problem2d problem = {.x = images(x),
-                       .row_lam = tautline::view(row_lam.data(), {2, kHeight, kWidth - 1}),
-                       .column_lam = tautline::view(column_lam.data(), {2, 1, 1})};
+                       .row_lam = tautstring::view(row_lam.data(), {2, kHeight, kWidth - 1}),
+                       .column_lam = tautstring::view(column_lam.data(), {2, 1, 1})};
   Solver2d solver = {.iterations = kIterations, .start = images(start)};
   Results2d results = {.y = images(y),
                        .partitions = partitions,
@@ -40,7 +40,7 @@ struct ImagesCall {
   Context context;
 
   static View images(std::vector<float>& values) {
-    return tautline::view(values.data(), {2, kHeight, kWidth});
+    return tautstring::view(values.data(), {2, kHeight, kWidth});
   }
   Status run() { return prox_tv2d(problem, solver, results, context); }
   [[nodiscard]] Solved2d solved() const {
@@ -319,4 +319,4 @@ TEST(ImagesArguments, CountsAndSizes) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -8,9 +8,9 @@
 
 #include "support/images.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr std::int64_t kHeight = 5;
@@ -167,4 +167,4 @@ TEST(ImagesCopied, NeedAllTheirLamsToBeZero) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "support/images.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 struct Setting {
@@ -256,4 +256,4 @@ TEST(ImagesDerivative, ResultsMayReplaceWhatCameIn) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

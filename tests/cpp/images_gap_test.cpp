@@ -9,9 +9,9 @@
 #include "support/images.h"
 #include "support/integer_images.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using reference::IntegerProblem2d;
@@ -438,4 +438,4 @@ TEST(ImagesGap, ABadValueIsFoundAtItsPlaceInTheArgument) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -13,9 +13,9 @@
 
 #include "support/images.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr DType kDTypes[] = {DType::float16, DType::bfloat16, DType::float32, DType::float64};
@@ -94,8 +94,8 @@ struct Placed {
   [[nodiscard]] View view() {
     View whole = array.view();
     auto* first = static_cast<std::byte*>(whole.data) + layout.first * size_of(dtype);
-    return tautline::view(static_cast<void*>(first), dtype, {kBatch, kChannels, kHeight, kWidth},
-                          layout.strides);
+    return tautstring::view(static_cast<void*>(first), dtype, {kBatch, kChannels, kHeight, kWidth},
+                            layout.strides);
   }
   /// In order; expects guards to be untouched.
   [[nodiscard]] std::vector<double> values() const {
@@ -602,4 +602,4 @@ TEST(ImagesLayout, SharpMirrorsTheSmoothResult) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -4,9 +4,9 @@
 
 #include "support/integer_images.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using reference::IntegerProblem2d;
@@ -101,4 +101,4 @@ TEST(ImagesOptimum, APolishedResultIsIt) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "support/images.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr std::int64_t kCount = 3;
@@ -158,4 +158,4 @@ TEST(ImagesStart, DerivativesTakeItForConstant) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

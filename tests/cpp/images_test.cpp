@@ -8,10 +8,10 @@
 
 #include "reference/tv2d_iterations.h"
 #include "support/rows.h"
-#include "tautline/error.h"
-#include "tautline/tautline.h"
+#include "tautstring/error.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 reference::Problem2d random_image(Random& random, std::int32_t height, std::int32_t width,
@@ -356,4 +356,4 @@ TEST(Images, HaveTheGradientOfTheSolution) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

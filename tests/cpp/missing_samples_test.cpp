@@ -7,7 +7,7 @@
 #include "reference/tv1d_reference.h"
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -158,4 +158,4 @@ TEST(MissingSamples, AWholeWeightCountsAsThatManySamples) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

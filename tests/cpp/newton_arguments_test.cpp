@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -210,4 +210,4 @@ TEST(NewtonArguments, AnUnsupportedDeviceIsSaid) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

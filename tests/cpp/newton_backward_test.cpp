@@ -7,9 +7,9 @@
 
 #include "support/newton.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using Matrix = std::vector<std::vector<double>>;
@@ -101,4 +101,4 @@ TEST(NewtonBackward, EqualsThePapersByAFactorization) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -7,9 +7,9 @@
 
 #include "support/newton.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr std::int64_t kRows = 90;
@@ -213,4 +213,4 @@ TEST(NewtonLayout, WhatIsNotAskedForChangesNothing) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

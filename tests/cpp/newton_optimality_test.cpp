@@ -11,7 +11,7 @@
 #include "support/newton.h"
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr LineSearch kSearches[] = {LineSearch::interpolation, LineSearch::halving};
@@ -262,4 +262,4 @@ TEST(NewtonRows, TheGapBoundsTheExcess) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

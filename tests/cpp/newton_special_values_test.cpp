@@ -10,9 +10,9 @@
 #include "reference/tv1d_reference.h"
 #include "support/newton.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -249,4 +249,4 @@ TEST(NewtonSharpen, MirrorsSamplesAtTheSmoothResult) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -7,9 +7,9 @@
 
 #include "support/newton.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr std::int64_t kRows = 40;
@@ -142,4 +142,4 @@ TEST(NewtonStart, TheDualMayReplaceTheStart) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,7 +6,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 class NonFinite : public ::testing::TestWithParam<double> {};
@@ -64,4 +64,4 @@ INSTANTIATE_TEST_SUITE_P(Values, NonFinite,
                                            -std::numeric_limits<double>::infinity()));
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

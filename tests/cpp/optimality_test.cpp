@@ -8,7 +8,7 @@
 #include "support/rows.h"
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 struct Kind {
@@ -151,4 +151,4 @@ TEST(OptimalRows, Float32HoldsItsPromiseForAMillionSamples) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

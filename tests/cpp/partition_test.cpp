@@ -5,7 +5,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 TEST(Partition, LayoutIsTwoBitsAnElementSixteenAWord) {
@@ -98,4 +98,4 @@ TEST(Partition, IsTheSameWhetherOrNotItIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,7 +6,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 TEST(Segments, ListTheChangePointsOfEveryRow) {
@@ -148,4 +148,4 @@ TEST(Reductions, OfRowsWithoutSamples) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

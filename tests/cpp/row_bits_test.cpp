@@ -13,9 +13,9 @@
 #include <string>
 
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 struct RowOfAKind {
@@ -348,4 +348,4 @@ INSTANTIATE_TEST_SUITE_P(DTypes, RowBits,
                          [](const auto& test) { return dtype_name(test.param); });
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -2,7 +2,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 TEST(Sharpen, IsTheSampleMirroredAtItsSmoothedValue) {
@@ -27,4 +27,4 @@ TEST(Sharpen, IsRoundedOnce) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

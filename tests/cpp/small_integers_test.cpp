@@ -7,7 +7,7 @@
 #include "support/borders.h"
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 /// Families of integers within [-64, 64].
@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(DTypes, SmallIntegers,
                          [](const auto& test) { return dtype_name(test.param); });
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

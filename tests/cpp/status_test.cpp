@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "tautline/error.h"
-#include "tautline/tautline.h"
+#include "tautstring/error.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 TEST(Status, NamesTheArgumentTheRuleTheValueAndThePlace) {
@@ -34,7 +34,7 @@ TEST(Status, DescribesEveryCode) {
   EXPECT_EQ(message({.code = StatusCode::out_of_memory, .given = 4096}),
             "out of memory: 4096 bytes of scratch");
   EXPECT_EQ(message({.code = StatusCode::unsupported_device}),
-            "device: this build of tautline has no CUDA");
+            "device: this build of tautstring has no CUDA");
   EXPECT_EQ(message({.code = StatusCode::device_error, .device_error = 700}),
             capabilities().cuda ? "CUDA error 700: an illegal memory access was encountered"
                                 : "CUDA error 700: no CUDA in this build");
@@ -57,4 +57,4 @@ TEST(Capabilities, HeaderAndLibraryBelongTogether) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

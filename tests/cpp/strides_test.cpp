@@ -4,7 +4,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 std::vector<double> noise(std::size_t size) {
@@ -232,4 +232,4 @@ TEST(Strides, ScalarsAndEmptyBatches) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,7 +6,7 @@
 
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 constexpr int kRows = 500;
@@ -103,4 +103,4 @@ TEST(Symmetry, NonExpansiveInTheLargestDifference) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -12,10 +12,10 @@
 #include "stream.h"
 #include "support/rows.h"
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 #include "workspace.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using CudaCalls = OnGpu;
@@ -395,4 +395,4 @@ TEST(CudaArguments, WithoutAGpuTheRuntimesErrorIsTheStatus) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 inline int device_count() {
   int devices = 0;
@@ -53,4 +53,4 @@ class OnGpu : public ::testing::Test {
   }
 };
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -9,10 +9,10 @@
 #include "device_array.h"
 #include "stream.h"
 #include "support/rows.h"
-#include "tautline/error.h"
-#include "tautline/tautline.h"
+#include "tautstring/error.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using CudaNewton = OnGpu;
@@ -148,4 +148,4 @@ TEST_F(CudaNewton, ARowsBitsDoNotDependOnItsBatch) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

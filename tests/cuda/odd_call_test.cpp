@@ -10,7 +10,7 @@
 #include "support/solve.h"
 #include "workspace.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using OddCalls = OnGpu;
@@ -161,4 +161,4 @@ TEST_F(OddCalls, GiveNanForANegativeLamThatIsZeroInTheArithmetic) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

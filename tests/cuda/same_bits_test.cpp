@@ -11,7 +11,7 @@
 #include "support/solve.h"
 #include "workspace.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using SameBits = OnGpu;
@@ -189,4 +189,4 @@ TEST_F(SameBits, OfPartitionsOnEitherSideOfAKernelsReach) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

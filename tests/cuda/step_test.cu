@@ -16,7 +16,7 @@
 #include "step/taut_string.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using detail::PlainSums;
@@ -287,4 +287,4 @@ TEST_F(CudaStep, SmallFloatsConvertAsOnTheHost) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

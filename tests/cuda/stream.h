@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 class Stream {
  public:
@@ -54,4 +54,4 @@ class CapturedCalls {
   cudaGraphExec_t replay_ = nullptr;
 };
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

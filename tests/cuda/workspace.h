@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "device_array.h"
-#include "tautline/error.h"
-#include "tautline/tautline.h"
+#include "tautstring/error.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 class Workspace {
  public:
@@ -30,4 +30,4 @@ class Workspace {
   std::unique_ptr<DeviceArray<std::byte>> memory_;
 };
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -77,8 +77,8 @@ def main() -> None:
     standard = "".join(
         f"#include <{name}>\n" for name in ("cassert", "cstdint", "string", "vector")
     )
-    tautline = '#include "tautline/error.h"\n#include "tautline/tautline.h"\n'
-    output.write_text("\n".join([PROLOGUE, standard, tautline, *tests]), encoding="ascii")
+    tautstring = '#include "tautstring/error.h"\n#include "tautstring/tautstring.h"\n'
+    output.write_text("\n".join([PROLOGUE, standard, tautstring, *tests]), encoding="ascii")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 
 namespace {
 
-using tautline::cli::SampleArray;
+using tautstring::cli::SampleArray;
 
 void require(bool holds) {
   if (!holds) __builtin_trap();
@@ -30,14 +30,14 @@ bool same_samples(const SampleArray& a, const SampleArray& b) {
 }
 
 void round_trip_npy(std::span<const std::byte> bytes) {
-  const SampleArray array = tautline::cli::parse_npy(bytes);
-  require(same_samples(tautline::cli::parse_npy(tautline::cli::format_npy(array)), array));
+  const SampleArray array = tautstring::cli::parse_npy(bytes);
+  require(same_samples(tautstring::cli::parse_npy(tautstring::cli::format_npy(array)), array));
 }
 
 void round_trip_csv(std::string_view text) {
-  const tautline::cli::CsvTable table = tautline::cli::parse_csv(text);
-  const std::string again = tautline::cli::format_csv(table.samples, table.style);
-  require(same_samples(tautline::cli::parse_csv(again).samples, table.samples));
+  const tautstring::cli::CsvTable table = tautstring::cli::parse_csv(text);
+  const std::string again = tautstring::cli::format_csv(table.samples, table.style);
+  require(same_samples(tautstring::cli::parse_csv(again).samples, table.samples));
 }
 
 }  // namespace
@@ -45,12 +45,12 @@ void round_trip_csv(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::span<const std::byte> all{reinterpret_cast<const std::byte*>(bytes), size};
   try {
-    if (tautline::cli::has_npy_magic(all)) {
+    if (tautstring::cli::has_npy_magic(all)) {
       round_trip_npy(all);
     } else {
       round_trip_csv({reinterpret_cast<const char*>(bytes), size});
     }
-  } catch (const tautline::cli::FormatError&) {
+  } catch (const tautstring::cli::FormatError&) {
     // refused, as it should be
   }
   return 0;

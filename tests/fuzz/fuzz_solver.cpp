@@ -3,7 +3,7 @@
 // bits at all the call returns, the solution lies within the samples' range, and
 // its jumps are those that the partition says.
 #include <fuzzer/FuzzedDataProvider.h>
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace {
 
-using tautline::view;
+using tautstring::view;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -64,8 +64,8 @@ struct Row {
     if (!per_edge) number = lam_of_row;
   }
 
-  [[nodiscard]] tautline::Problem1d problem() const {
-    tautline::Problem1d result = {.x = view(x.data(), {n}), .lam = number};
+  [[nodiscard]] tautstring::Problem1d problem() const {
+    tautstring::Problem1d result = {.x = view(x.data(), {n}), .lam = number};
     if (per_edge) result.lam = view(lam.data(), {n - 1});
     if (weighted) result.weight = view(weight.data(), {n});
     return result;
@@ -105,10 +105,10 @@ double rounding_of(const Row& row) {
 void check_solution(const Row& row, const std::vector<double>& y) {
   double certificate = 0;
   const auto status =
-      tautline::certificate1d(row.problem(), view(y.data(), {row.n}), view(&certificate, {1}));
+      tautstring::certificate1d(row.problem(), view(y.data(), {row.n}), view(&certificate, {1}));
   require(status.ok());
   require(certificate <= 1e-13 + rounding_of(row));
-  const std::vector<double> expected = tautline::reference::prox_tv1d(row.x, row.lam, row.weight);
+  const std::vector<double> expected = tautstring::reference::prox_tv1d(row.x, row.lam, row.weight);
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (!row.weighted || row.weight[i] > 0) require(std::abs(y[i] - expected[i]) <= 1e-13);
   }
@@ -131,18 +131,19 @@ void check_sanity(const Row& row, const std::vector<double>& y,
   const double slack = 1e-13 * std::max(std::abs(low), std::abs(high));
   for (std::size_t i = 0; i < y.size(); ++i) {
     require(y[i] >= low - slack && y[i] <= high + slack);
-    const tautline::Code code = tautline::code_at(partition.data(), static_cast<std::int64_t>(i));
+    const tautstring::Code code =
+        tautstring::code_at(partition.data(), static_cast<std::int64_t>(i));
     if (i == 0) continue;
-    if (code == tautline::Code::continues) require(y[i] == y[i - 1]);
-    if (code == tautline::Code::up) require(y[i] >= y[i - 1]);
-    if (code == tautline::Code::down) require(y[i] <= y[i - 1]);
+    if (code == tautstring::Code::continues) require(y[i] == y[i - 1]);
+    if (code == tautstring::Code::up) require(y[i] >= y[i - 1]);
+    if (code == tautstring::Code::down) require(y[i] <= y[i - 1]);
   }
 }
 
 void check_derivatives(const Row& row, const std::vector<double>& y,
                        const std::vector<std::uint32_t>& partition) {
-  const auto mode = row.sharpen ? tautline::Mode::sharp : tautline::Mode::smooth;
-  tautline::Solved1d solved = {.partition = partition, .mode = mode};
+  const auto mode = row.sharpen ? tautstring::Mode::sharp : tautstring::Mode::smooth;
+  tautstring::Solved1d solved = {.partition = partition, .mode = mode};
   if (row.weighted) {
     solved.x = view(row.x.data(), {row.n});
     solved.y = view(y.data(), {row.n});
@@ -155,11 +156,11 @@ void check_derivatives(const Row& row, const std::vector<double>& y,
     grad[i] = static_cast<double>(i * 7 % 11) - 5;
     tangent[i] = static_cast<double>(i * 5 % 13) - 6;
   }
-  require(tautline::prox_tv1d_backward(
+  require(tautstring::prox_tv1d_backward(
               solved, view(grad.data(), {row.n}),
               {.x = view(grad_x.data(), {row.n}), .lam = view(grad_lam.data(), {1})})
               .ok());
-  require(tautline::prox_tv1d_jvp(
+  require(tautstring::prox_tv1d_jvp(
               solved, {.x = view(tangent.data(), {row.n}), .lam = view(&tangent_lam, {1})},
               view(tangent_y.data(), {row.n}))
               .ok());
@@ -176,10 +177,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const Row row(data);
   const auto count = static_cast<std::size_t>(row.n);
   std::vector<double> y(count);
-  std::vector<std::uint32_t> partition(static_cast<std::size_t>(tautline::partition_words(row.n)));
-  tautline::Problem1d problem = row.problem();
-  problem.mode = row.sharpen ? tautline::Mode::sharp : tautline::Mode::smooth;
-  const tautline::Status status = tautline::prox_tv1d(problem, view(y.data(), {row.n}), partition);
+  std::vector<std::uint32_t> partition(
+      static_cast<std::size_t>(tautstring::partition_words(row.n)));
+  tautstring::Problem1d problem = row.problem();
+  problem.mode = row.sharpen ? tautstring::Mode::sharp : tautstring::Mode::smooth;
+  const tautstring::Status status =
+      tautstring::prox_tv1d(problem, view(y.data(), {row.n}), partition);
   const bool lam_is_valid =
       !std::isnan(row.number) &&
       std::none_of(row.lam.begin(), row.lam.end(), [](double lam) { return std::isnan(lam); });

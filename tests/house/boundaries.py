@@ -22,35 +22,35 @@ STANDARD = {
     "src/step/row": LANGUAGE | {"algorithm", "cmath", "cstring"},
 }
 CUDA_LAYERS = ["cuda/dispatch", "cuda/kernels", "cuda/agent", "cuda/warp", "cuda/tuning"]
-SHARED = ["tautline", "backend.h", "step"]
+SHARED = ["tautstring", "backend.h", "step"]
 
 # folder (the longest that matches counts) -> own folders whose headers it may include, "!": not
 ALLOWED = {
-    "include/tautline": ["tautline"],
+    "include/tautstring": ["tautstring"],
     # torch's own headers and those of src/torch begin with the same name
-    "include/tautline/torch": ["tautline", "torch"],
-    "src/backend.h": ["tautline"],
-    "src/step": ["step", "!step/image", "!step/row", "tautline/partition.h"],
+    "include/tautstring/torch": ["tautstring", "torch"],
+    "src/backend.h": ["tautstring"],
+    "src/step": ["step", "!step/image", "!step/row", "tautstring/partition.h"],
     "src/step/image": ["step", "!step/row"],
     "src/step/row": SHARED,
-    "src/api": ["tautline", "api", "backend.h"],
-    "src/reference": ["tautline", "reference"],
+    "src/api": ["tautstring", "api", "backend.h"],
+    "src/reference": ["tautstring", "reference"],
     "src/cpu": ["cpu", *SHARED],
-    "src/cpu/vector": ["tautline", "cpu", "step"],
+    "src/cpu/vector": ["tautstring", "cpu", "step"],
     "src/cuda": ["cuda", *SHARED],
     # each layer knows itself and those behind it
     **{f"src/{layer}": [*CUDA_LAYERS[i:], *SHARED] for i, layer in enumerate(CUDA_LAYERS)},
-    "src/numpy": ["tautline", "numpy"],
-    "src/torch": ["tautline", "torch"],
-    "src/libtorch": ["tautline", "libtorch", "torch"],
-    "cli": ["tautline", "cli"],
-    "bench": ["tautline", "bench"],
-    "examples": ["tautline", "torch"],
+    "src/numpy": ["tautstring", "numpy"],
+    "src/torch": ["tautstring", "torch"],
+    "src/libtorch": ["tautstring", "libtorch", "torch"],
+    "cli": ["tautstring", "cli"],
+    "bench": ["tautstring", "bench"],
+    "examples": ["tautstring", "torch"],
 }
 MAY_USE_TORCH = (
     "src/torch",
     "src/libtorch",
-    "include/tautline/torch",
+    "include/tautstring/torch",
     "tests",
     "examples",
     "bench",
@@ -58,7 +58,7 @@ MAY_USE_TORCH = (
 MAY_USE_CUDA = ("src/cuda", "src/torch", "src/libtorch", "tests", "bench")
 MAY_USE_HIGHWAY = ("src/cpu/vector/",)  # all else builds without it
 # The core prints nothing, ends no process and throws nothing; error.h is for those who ask.
-QUIET = ("src/api", "src/cpu", "src/cuda", "src/step", "src/backend.h", "include/tautline")
+QUIET = ("src/api", "src/cpu", "src/cuda", "src/step", "src/backend.h", "include/tautstring")
 LOUD = re.compile(
     r"\b(?:f?printf|f?puts|perror|abort|(?:quick_)?exit|terminate|assert|throw)\b|std::(?:cout|cerr)|<iostream>"
 )
@@ -83,7 +83,7 @@ def is_allowed(name: str, rule: list[str] | None) -> bool:
 def violations(root: Path) -> list[str]:
     """Lists every include that crosses a boundary."""
     found = []
-    own = {p.name for p in (root / "src").glob("*")} | {"tautline", "cli"}
+    own = {p.name for p in (root / "src").glob("*")} | {"tautstring", "cli"}
     for file in sorted(root.rglob("*")):
         path = file.relative_to(root).as_posix()
         if file.suffix not in SOURCES or path.startswith(("build/", ".", "out/")):
@@ -115,8 +115,8 @@ def self_test() -> None:
     planted = {
         "src/cpu/a.cpp": '#include "torch/torch.h"\n',
         "src/api/b.cpp": "#include <cpu/targets.h>\n",
-        "include/tautline/c.h": "#include <cuda_runtime.h>\n",
-        "src/step/d.h": '#include "tautline/tv1d.h"\n#include <cstdint>\n',
+        "include/tautstring/c.h": "#include <cuda_runtime.h>\n",
+        "src/step/d.h": '#include "tautstring/tv1d.h"\n#include <cstdint>\n',
         "src/step/f.h": "#include <vector>\n",
         "src/step/i.h": '#include "step/row/row_io.h"\n',
         "src/step/row/j.h": "#include <thread>\n",
@@ -138,7 +138,7 @@ def self_test() -> None:
         found = violations(Path(folder))
     files = sorted({line.split(":")[0] for line in found})
     if files != [
-        "include/tautline/c.h",
+        "include/tautstring/c.h",
         "src/api/b.cpp",
         "src/cpu/a.cpp",
         "src/cpu/e.cpp",

@@ -11,16 +11,16 @@ set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${CXX_F
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0)
 set(torch)
 if(TORCH_ROOT)
-  set(torch -DWITH_TORCH=ON -DTAUTLINE_TORCH_ROOT=${TORCH_ROOT})
+  set(torch -DWITH_TORCH=ON -DTAUTSTRING_TORCH_ROOT=${TORCH_ROOT})
 endif()
 if(NAME MATCHES "^AddSubdirectory")
-  set(find -DTAUTLINE_SOURCE=${SOURCE})
+  set(find -DTAUTSTRING_SOURCE=${SOURCE})
 elseif(NAME STREQUAL "FindPackageOfThisBuild")
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
   set(find -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 else()
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/library ${common} ${LIBRARY_OPTIONS}
-      -DTAUTLINE_CLI=OFF -DTAUTLINE_EXAMPLES=OFF -DTAUTLINE_TESTS=OFF
+      -DTAUTSTRING_CLI=OFF -DTAUTSTRING_EXAMPLES=OFF -DTAUTSTRING_TESTS=OFF
       -DCMAKE_INSTALL_PREFIX=${WORK}/prefix)
   run(${CMAKE_COMMAND} --build ${WORK}/library)
   run(${CMAKE_COMMAND} --install ${WORK}/library)
@@ -31,7 +31,7 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer ${c
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
 # The code that every build has, too: not all vector code shows that a flag reached it.
-run(${CMAKE_COMMAND} -E env TAUTLINE_CPU=portable ${WORK}/consumer/consumer)
+run(${CMAKE_COMMAND} -E env TAUTSTRING_CPU=portable ${WORK}/consumer/consumer)
 if(TORCH_ROOT)
   run(${WORK}/consumer/torch_consumer)
 endif()

@@ -1,5 +1,5 @@
 // The layer as a LibTorch module.
-#include "tautline/torch/layer.h"
+#include "tautstring/torch/layer.h"
 
 #include <gtest/gtest.h>
 #include <torch/nn/modules/container/sequential.h>
@@ -14,13 +14,13 @@
 namespace {
 
 using at::Tensor;
-using tautline::Direction;
-using tautline::Method2d;
-using tautline::Mode;
-using tautline::prox_tv1d;
-using tautline::prox_tv2d;
-using tautline::TVLayer;
-using tautline::TVLayerOptions;
+using tautstring::Direction;
+using tautstring::Method2d;
+using tautstring::Mode;
+using tautstring::prox_tv1d;
+using tautstring::prox_tv2d;
+using tautstring::TVLayer;
+using tautstring::TVLayerOptions;
 
 Tensor features(at::IntArrayRef shape) {
   return noise(shape).to(at::kFloat);
@@ -99,7 +99,7 @@ TEST(LibtorchLayer, ACloneHasTheSameStateInMemoryOfItsOwn) {
     }
     const Tensor expected = layer->forward(x);
     const auto clone =
-        std::dynamic_pointer_cast<tautline::TVLayerImpl>(layer->clone(torch::Device(at::kCPU)));
+        std::dynamic_pointer_cast<tautstring::TVLayerImpl>(layer->clone(torch::Device(at::kCPU)));
     ASSERT_NE(clone, nullptr);
     EXPECT_FALSE(clone->is_training());
     EXPECT_EQ(clone->parameters().size(), learnable ? 1 : 0);
@@ -193,9 +193,9 @@ TEST(LibtorchLayer, PrintsItsSettingsAndLambdas) {
     return text.str();
   };
   EXPECT_EQ(printed(TVLayerOptions(2).mode(Mode::sharp).direction(Direction::col).lam({0.1, 0.25})),
-            "tautline::TVLayer(2, mode=sharp, direction=col, learnable=true, lam=[0.1, 0.25])");
+            "tautstring::TVLayer(2, mode=sharp, direction=col, learnable=true, lam=[0.1, 0.25])");
   EXPECT_EQ(printed(rows_of(64).learnable(false)),
-            "tautline::TVLayer(64, mode=smooth, direction=row, learnable=false, "
+            "tautstring::TVLayer(64, mode=smooth, direction=row, learnable=false, "
             "lam=[0.05, 0.05, 0.05, 0.05, ...])");
 }
 

@@ -1,5 +1,5 @@
 // prox_tv1d_newton on LibTorch tensors.
-#include "tautline/torch/newton1d.h"
+#include "tautstring/torch/newton1d.h"
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "support.h"
-#include "tautline/torch/tv1d.h"
+#include "tautstring/torch/tv1d.h"
 
 namespace {
 
 using at::Tensor;
-using tautline::LineSearch;
-using tautline::Mode;
-using tautline::prox_tv1d;
-using tautline::prox_tv1d_newton;
-using tautline::prox_tv1d_newton_with_info;
-using tautline::ProxTv1dNewtonOptions;
+using tautstring::LineSearch;
+using tautstring::Mode;
+using tautstring::prox_tv1d;
+using tautstring::prox_tv1d_newton;
+using tautstring::prox_tv1d_newton_with_info;
+using tautstring::ProxTv1dNewtonOptions;
 
 /// Calls that end by themselves, or by the direct solver, from wherever they start.
 const std::vector<ProxTv1dNewtonOptions>& solvers() {
@@ -36,10 +36,10 @@ TEST(LibtorchProxTv1dNewton, GivesTheCoresBits) {
   std::vector<double> gap(3);
   std::vector<std::int32_t> iterations(3);
   std::vector<std::uint8_t> converged(3);
-  const auto status = tautline::prox_tv1d_newton(
-      {.x = tautline::view(x.data_ptr<double>(), {3, 20}), .lam = 0.5}, {},
-      {.y = tautline::view(y.data_ptr<double>(), {3, 20}),
-       .dual = tautline::view(dual.data_ptr<double>(), {3, 19}),
+  const auto status = tautstring::prox_tv1d_newton(
+      {.x = tautstring::view(x.data_ptr<double>(), {3, 20}), .lam = 0.5}, {},
+      {.y = tautstring::view(y.data_ptr<double>(), {3, 20}),
+       .dual = tautstring::view(dual.data_ptr<double>(), {3, 19}),
        .gap = gap,
        .iterations = iterations,
        .converged = converged});

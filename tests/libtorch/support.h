@@ -1,4 +1,4 @@
-// What the tests of tautline::torch share.
+// What the tests of tautstring::torch share.
 #pragma once
 
 #include <c10/util/Exception.h>

@@ -1,5 +1,5 @@
 // prox_tv1d on LibTorch tensors.
-#include "tautline/torch/tv1d.h"
+#include "tautstring/torch/tv1d.h"
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -14,8 +14,8 @@
 namespace {
 
 using at::Tensor;
-using tautline::Mode;
-using tautline::prox_tv1d;
+using tautstring::Mode;
+using tautstring::prox_tv1d;
 
 /// Tensors whose memory does not hold their values: the opposite of them, or nothing.
 Tensor with_negative_bit(const Tensor& values) {
@@ -34,8 +34,8 @@ TEST(LibtorchProxTv1d, GivesTheCoresBits) {
   const Tensor x = noise({3, 20});
   Tensor expected = at::empty_like(x);
   const auto status =
-      tautline::prox_tv1d({.x = tautline::view(x.data_ptr<double>(), {3, 20}), .lam = 0.5},
-                          tautline::view(expected.data_ptr<double>(), {3, 20}));
+      tautstring::prox_tv1d({.x = tautstring::view(x.data_ptr<double>(), {3, 20}), .lam = 0.5},
+                            tautstring::view(expected.data_ptr<double>(), {3, 20}));
   ASSERT_TRUE(status.ok());
   EXPECT_TRUE(at::equal(prox_tv1d(x, 0.5), expected));
   EXPECT_TRUE(at::equal(prox_tv1d(x, at::full({3, 1}, 0.5, at::kDouble)), expected));

@@ -1,5 +1,5 @@
 // prox_tv2d and gap2d on LibTorch tensors.
-#include "tautline/torch/tv2d.h"
+#include "tautstring/torch/tv2d.h"
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -11,13 +11,13 @@
 namespace {
 
 using at::Tensor;
-using tautline::Derivative2d;
-using tautline::gap2d;
-using tautline::Method2d;
-using tautline::Mode;
-using tautline::prox_tv2d;
-using tautline::prox_tv2d_with_info;
-using tautline::ProxTv2dOptions;
+using tautstring::Derivative2d;
+using tautstring::gap2d;
+using tautstring::Method2d;
+using tautstring::Mode;
+using tautstring::prox_tv2d;
+using tautstring::prox_tv2d_with_info;
+using tautstring::ProxTv2dOptions;
 
 /// The iterations as they are done, and calls that come near the solution.
 const std::vector<ProxTv2dOptions>& solvers() {
@@ -32,9 +32,9 @@ const std::vector<ProxTv2dOptions>& solvers() {
 TEST(LibtorchProxTv2d, GivesTheCoresBits) {
   const Tensor x = noise({3, 12, 20});
   Tensor expected = at::empty_like(x);
-  const auto status = tautline::prox_tv2d(
-      {.x = tautline::view(x.data_ptr<double>(), {3, 12, 20}), .row_lam = 0.5, .column_lam = 0.5},
-      {}, {.y = tautline::view(expected.data_ptr<double>(), {3, 12, 20})});
+  const auto status = tautstring::prox_tv2d(
+      {.x = tautstring::view(x.data_ptr<double>(), {3, 12, 20}), .row_lam = 0.5, .column_lam = 0.5},
+      {}, {.y = tautstring::view(expected.data_ptr<double>(), {3, 12, 20})});
   ASSERT_TRUE(status.ok());
   const Tensor lam = at::full({3, 1, 1}, 0.5, at::kDouble);
   EXPECT_TRUE(at::equal(prox_tv2d(x, 0.5), expected));
@@ -173,13 +173,13 @@ TEST(LibtorchGap2d, GivesTheCoresBits) {
   const Tensor x = noise({3, 12, 20});
   const auto [y, info] = prox_tv2d_with_info(x, 0.5);
   const auto images = [](const Tensor& tensor) {
-    return tautline::view(tensor.data_ptr<double>(), {3, 12, 20});
+    return tautstring::view(tensor.data_ptr<double>(), {3, 12, 20});
   };
   std::vector<double> alone(3), with_dual(3);
-  const tautline::Problem2d problem = {.x = images(x), .row_lam = 0.5, .column_lam = 0.5};
-  ASSERT_TRUE(tautline::gap2d(problem, {.y = images(y)}, alone).ok());
+  const tautstring::Problem2d problem = {.x = images(x), .row_lam = 0.5, .column_lam = 0.5};
+  ASSERT_TRUE(tautstring::gap2d(problem, {.y = images(y)}, alone).ok());
   ASSERT_TRUE(
-      tautline::gap2d(problem, {.y = images(y), .dual = images(info.dual)}, with_dual).ok());
+      tautstring::gap2d(problem, {.y = images(y), .dual = images(info.dual)}, with_dual).ok());
   const Tensor lam = at::full({3, 1, 1}, 0.5, at::kDouble);
   EXPECT_TRUE(at::equal(gap2d(x, y, 0.5), at::tensor(alone, at::kDouble)));
   EXPECT_TRUE(at::equal(gap2d(x, y, lam), at::tensor(alone, at::kDouble)));

@@ -9,8 +9,8 @@ import torch.distributed.nn  # before there is a group: its functions keep it as
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 
-import tautline
-from tautline import TVLayer
+import tautstring
+from tautstring import TVLayer
 
 
 def check_ddp():
@@ -54,9 +54,9 @@ def check_dtensor():
             distribute_tensor(lam.expand(3, 1), mesh, [place_lam]).requires_grad_(),
         ]
         placed_weight = None if weight is None else distribute_tensor(weight, mesh, [Shard(0)])
-        expected = tautline.prox_tv1d(*plain, dim=dim, weight=weight)
+        expected = tautstring.prox_tv1d(*plain, dim=dim, weight=weight)
         with CommDebugMode() as communication:
-            y = tautline.prox_tv1d(*placed, dim=dim, weight=placed_weight)
+            y = tautstring.prox_tv1d(*placed, dim=dim, weight=placed_weight)
         assert communication.get_total_counts() == 0, communication.get_comm_counts()
         assert y.placements == (Shard(sharded),)
         assert torch.equal(y.full_tensor(), expected)
@@ -67,7 +67,7 @@ def check_dtensor():
 
     def second_derivatives(arguments, weight):
         x, lam = arguments if len(arguments) == 2 else (*arguments, 0.3)
-        y = tautline.prox_tv1d(x.square(), lam, weight=weight)
+        y = tautstring.prox_tv1d(x.square(), lam, weight=weight)
         first = torch.autograd.grad(y.sin().sum(), arguments, create_graph=True)
         return torch.autograd.grad(sum(g.square().sum() for g in first), arguments)
 
@@ -96,11 +96,11 @@ def check_dtensor():
             distribute_tensor(lam, mesh, [place_lam]).requires_grad_(),
         ]
         options = {"dim": dim, "solver": "newton", "return_info": True}
-        _, first = tautline.prox_tv1d(*plain, **options)
-        expected, expected_info = tautline.prox_tv1d(*plain, start=first.dual, **options)
+        _, first = tautstring.prox_tv1d(*plain, **options)
+        expected, expected_info = tautstring.prox_tv1d(*plain, start=first.dual, **options)
         with CommDebugMode() as communication:
-            _, first = tautline.prox_tv1d(*placed, **options)
-            y, info = tautline.prox_tv1d(*placed, start=first.dual, **options)
+            _, first = tautstring.prox_tv1d(*placed, **options)
+            y, info = tautstring.prox_tv1d(*placed, start=first.dual, **options)
         assert communication.get_total_counts() == 0, communication.get_comm_counts()
         assert y.placements == (Shard(sharded),)
         assert torch.equal(y.full_tensor(), expected)
@@ -116,13 +116,13 @@ def check_dtensor():
 
     # The dimension that rows run along is gathered where it is sharded.
     along = distribute_tensor(x, mesh, [Shard(2)])
-    assert torch.equal(tautline.prox_tv1d(along, 0.3).full_tensor(), tautline.prox_tv1d(x, 0.3))
-    assert torch.equal(tautline.lam_max(along).full_tensor(), tautline.lam_max(x))
+    assert torch.equal(tautstring.prox_tv1d(along, 0.3).full_tensor(), tautstring.prox_tv1d(x, 0.3))
+    assert torch.equal(tautstring.lam_max(along).full_tensor(), tautstring.lam_max(x))
     rows = distribute_tensor(x, mesh, [Shard(0)])
-    violation = tautline.certificate1d(rows, tautline.prox_tv1d(rows, 0.3), 0.3)
+    violation = tautstring.certificate1d(rows, tautstring.prox_tv1d(rows, 0.3), 0.3)
     assert violation.full_tensor().max() < 1e-12
     try:
-        tautline.segments1d(rows, 0.3)
+        tautstring.segments1d(rows, 0.3)
     except TypeError as error:
         assert str(error).startswith("x: must be a plain tensor in segments1d, got DTensor")
     else:
@@ -141,7 +141,7 @@ def check_dtensor_of_images():
     lam = torch.full((3, 1, 1), 0.3, dtype=torch.float64)
 
     def derivatives(x, lam, **options):
-        y = tautline.prox_tv2d(x.square(), lam, **options)
+        y = tautstring.prox_tv2d(x.square(), lam, **options)
         first = torch.autograd.grad(y.sin().sum(), (x, lam), create_graph=True)
         return *first, *torch.autograd.grad(sum(g.square().sum() for g in first), (x, lam))
 
@@ -151,18 +151,18 @@ def check_dtensor_of_images():
             distribute_tensor(x, mesh, [Shard(sharded)]).requires_grad_(),
             distribute_tensor(lam, mesh, [place_lam]).requires_grad_(),
         ]
-        expected, expected_info = tautline.prox_tv2d(*plain, return_info=True, **options)
+        expected, expected_info = tautstring.prox_tv2d(*plain, return_info=True, **options)
         with CommDebugMode() as communication:
-            y, info = tautline.prox_tv2d(*placed, return_info=True, **options)
+            y, info = tautstring.prox_tv2d(*placed, return_info=True, **options)
         assert communication.get_total_counts() == 0, communication.get_comm_counts()
         assert y.placements == (Shard(sharded),)
         assert torch.equal(y.full_tensor(), expected)
         for one, other in zip(info, expected_info, strict=True):
             assert torch.equal(one.full_tensor(), other)
         with CommDebugMode() as communication:
-            gap = tautline.gap2d(placed[0], y, placed[1], dual=info.dual)
+            gap = tautstring.gap2d(placed[0], y, placed[1], dual=info.dual)
         assert communication.get_total_counts() == 0, communication.get_comm_counts()
-        again = tautline.gap2d(plain[0], expected, plain[1], dual=expected_info.dual)
+        again = tautstring.gap2d(plain[0], expected, plain[1], dual=expected_info.dual)
         assert torch.equal(gap.full_tensor(), again)
         expected = derivatives(*plain, **options)
         for one, other in zip(derivatives(*placed, **options), expected, strict=True):
@@ -170,9 +170,9 @@ def check_dtensor_of_images():
             torch.testing.assert_close(one.full_tensor(), other)
         # A gradient that comes otherwise goes to where the images are.
         grad_y = x.cos()
-        (expected,) = torch.autograd.grad(tautline.prox_tv2d(*plain, **options), plain[0], grad_y)
+        (expected,) = torch.autograd.grad(tautstring.prox_tv2d(*plain, **options), plain[0], grad_y)
         for place in (Shard(1 - sharded), Shard(2), Replicate()):
-            y = tautline.prox_tv2d(*placed, **options)
+            y = tautstring.prox_tv2d(*placed, **options)
             (grad_x,) = torch.autograd.grad(y, placed[0], distribute_tensor(grad_y, mesh, [place]))
             torch.testing.assert_close(grad_x.full_tensor(), expected)
 
@@ -180,10 +180,10 @@ def check_dtensor_of_images():
     run(1, Shard(0), method="accelerated", iterations=5)
     run(0, Replicate(), method="accelerated", tol=1e-6)
     along = distribute_tensor(x, mesh, [Shard(3)])
-    assert torch.equal(tautline.prox_tv2d(along, 0.3).full_tensor(), tautline.prox_tv2d(x, 0.3))
+    assert torch.equal(tautstring.prox_tv2d(along, 0.3).full_tensor(), tautstring.prox_tv2d(x, 0.3))
     pair = (0.3, distribute_tensor(lam, mesh, [Replicate()]))
-    y = tautline.prox_tv2d(distribute_tensor(x, mesh, [Shard(0)]), pair)
-    assert torch.equal(y.full_tensor(), tautline.prox_tv2d(x, (0.3, lam)))
+    y = tautstring.prox_tv2d(distribute_tensor(x, mesh, [Shard(0)]), pair)
+    assert torch.equal(y.full_tensor(), tautstring.prox_tv2d(x, (0.3, lam)))
 
 
 def check_compiled_dtensor():

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tolerances
 
-import tautline.numpy as tn
+import tautstring.numpy as tn
 
 FLOATS = [np.float16, np.float32, np.float64]
 

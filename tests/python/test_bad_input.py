@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 
-import tautline.numpy as tn
+import tautstring.numpy as tn
 
 X = np.zeros((3, 5))
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-import tautline
-import tautline.numpy
+import tautstring
+import tautstring.numpy
 
 sys.path.append(str(Path(__file__).parents[2] / "bench"))
 
@@ -29,10 +29,10 @@ def gradients(solve, x, lam):
 
 def test_the_gradient_of_others_is_ours():
     x = noise(20, 50).double()
-    expected = gradients(tautline.prox_tv1d, x, 0.7)
+    expected = gradients(tautstring.prox_tv1d, x, 0.7)
 
     def solve(x, lam):
-        return solvers.solve_rows(x, lam, tautline.numpy.prox_tv1d)
+        return solvers.solve_rows(x, lam, tautstring.numpy.prox_tv1d)
 
     torch.testing.assert_close(gradients(solve, x, 0.7), expected)
 
@@ -46,7 +46,7 @@ def test_the_papers_backward_is_ours():
 def test_the_unrolled_solver_comes_near():
     x = noise(5, 30).double()
     y = memory.unrolled(x, torch.tensor(0.5, dtype=torch.float64))
-    torch.testing.assert_close(y, tautline.prox_tv1d(x, 0.5), atol=1e-4, rtol=0)
+    torch.testing.assert_close(y, tautstring.prox_tv1d(x, 0.5), atol=1e-4, rtol=0)
 
 
 def test_what_autograd_keeps_is_counted_once():

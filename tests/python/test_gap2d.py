@@ -1,10 +1,10 @@
-# tautline.numpy.gap2d: a bound on what any image is above the optimum.
+# tautstring.numpy.gap2d: a bound on what any image is above the optimum.
 import numpy as np
 import pytest
 from test_bad_input import assert_raises
 from test_prox_tv2d import objective
 
-import tautline.numpy as tn
+import tautstring.numpy as tn
 
 BEST = {"method": "accelerated", "tol": 1e-14, "iterations": 5000}
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tolerances
 
-import tautline.numpy as tn
+import tautstring.numpy as tn
 
 MODES = ["smooth", "sharp"]
 

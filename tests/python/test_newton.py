@@ -1,4 +1,4 @@
-# tautline.numpy.prox_tv1d by the Newton solver: the answer, what is reported, shapes, gradients,
+# tautstring.numpy.prox_tv1d by the Newton solver: the answer, what is reported, shapes, gradients,
 # bad arguments.
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from optimality import violation
 from test_bad_input import assert_raises
 from test_gradients import central_difference
 
-import tautline.numpy as tn
+import tautstring.numpy as tn
 
 MODES = ["smooth", "sharp"]
 SOLVERS = {

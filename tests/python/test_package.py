@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tautline
-import tautline.numpy as tn
-from tautline import _options
+import tautstring
+import tautstring.numpy as tn
+from tautstring import _options
 
 SOURCE = Path(__file__).parents[2]
 PAGES = ["README.md", "docs/from_tv_layers_for_cv.md"]
@@ -39,7 +39,7 @@ def examples_of(page):
 
 
 def test_version_is_the_one_of_the_distribution_and_of_the_library():
-    assert tautline.__version__ == version("tautline") == tn.show_config()["version"]
+    assert tautstring.__version__ == version("tautstring") == tn.show_config()["version"]
 
 
 def test_config_tells_compiler_and_threads():
@@ -54,14 +54,14 @@ def test_config_tells_the_instruction_sets():
 
 
 def test_an_instruction_set_that_is_not_there_is_an_error(monkeypatch):
-    monkeypatch.setenv("TAUTLINE_CPU", "avx1024")
+    monkeypatch.setenv("TAUTSTRING_CPU", "avx1024")
     run_python(
-        "import tautline.numpy as tn\n"
+        "import tautstring.numpy as tn\n"
         "assert tn.show_config()['cpu_target'] == 'none'\n"
         "try:\n"
         "    tn.prox_tv1d([0.0, 4.0], 1.0)\n"
         "except ValueError as error:\n"
-        "    assert 'TAUTLINE_CPU: must be ' in str(error), error\n"
+        "    assert 'TAUTSTRING_CPU: must be ' in str(error), error\n"
         "else:\n"
         "    raise SystemExit('no error')\n"
     )
@@ -69,14 +69,15 @@ def test_an_instruction_set_that_is_not_there_is_an_error(monkeypatch):
 
 def test_works_where_torch_is_not_installed():
     run_python(
-        FORBID_TORCH + "import tautline.numpy as tn\n"
+        FORBID_TORCH + "import tautstring.numpy as tn\n"
         "assert tn.prox_tv1d([0.0, 4.0], 1.0).tolist() == [1.0, 3.0]"
     )
 
 
 def test_import_of_the_package_alone_loads_neither_numpy_nor_torch():
     run_python(
-        "import sys, tautline\nassert not {'numpy', 'torch', 'tautline.numpy'} & set(sys.modules)"
+        "import sys, tautstring\n"
+        "assert not {'numpy', 'torch', 'tautstring.numpy'} & set(sys.modules)"
     )
 
 
@@ -84,7 +85,7 @@ def test_all_names_what_the_module_offers():
     assert all(hasattr(tn, name) for name in tn.__all__)
 
 
-@pytest.mark.parametrize("module", [tautline, tn, _options], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [tautstring, tn, _options], ids=lambda module: module.__name__)
 def test_examples_in_docstrings_run(module):
     result = doctest.testmod(module)
     assert result.failed == 0 and result.attempted > 0

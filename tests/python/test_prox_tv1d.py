@@ -4,7 +4,7 @@ import pytest
 import tolerances
 from optimality import violation
 
-import tautline.numpy as tn
+import tautstring.numpy as tn
 
 
 @pytest.mark.parametrize("lam", [0.01, 0.1, 1.0, 10.0])

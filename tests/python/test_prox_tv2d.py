@@ -1,4 +1,4 @@
-# tautline.numpy.prox_tv2d: the iterations, the gap that proves them, dtypes, shapes, gradients,
+# tautstring.numpy.prox_tv2d: the iterations, the gap that proves them, dtypes, shapes, gradients,
 # bad arguments.
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import tolerances
 from test_bad_input import assert_raises
 from test_gradients import central_difference
 
-import tautline.numpy as tn
+import tautstring.numpy as tn
 
 METHODS = ["dykstra", "accelerated"]
 MODES = ["smooth", "sharp"]

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from optimality import violation
 
-import tautline.numpy as tn
+import tautstring.numpy as tn
 
 
 def test_certificate_is_the_largest_violation_relative_to_the_data(signal):

@@ -11,12 +11,12 @@ import torch
 from PIL import ExifTags, Image, ImageCms
 from torch import nn
 
-import tautline
-import tautline_tasks.__main__ as command_line
-from tautline_tasks import checkpoints, files, images, jobs, runs, training
-from tautline_tasks.errors import InputError
-from tautline_tasks.paired import difference
-from tautline_tasks.training import RunOptions, Share, TrainingOptions
+import tautstring
+import tautstring_tasks.__main__ as command_line
+from tautstring_tasks import checkpoints, files, images, jobs, runs, training
+from tautstring_tasks.errors import InputError
+from tautstring_tasks.paired import difference
+from tautstring_tasks.training import RunOptions, Share, TrainingOptions
 
 OPTIONS = TrainingOptions(seed=1, steps=30, batch=4, lr=1e-2)
 ABOUT = {"task": "test"}
@@ -29,7 +29,7 @@ class KilledError(Exception):
 def small_net():
     torch.manual_seed(0)
     return nn.Sequential(
-        *[nn.Conv2d(1, 2, 3, padding=1), tautline.TVLayer(2), nn.BatchNorm2d(2)],
+        *[nn.Conv2d(1, 2, 3, padding=1), tautstring.TVLayer(2), nn.BatchNorm2d(2)],
         nn.Conv2d(2, 2, 3),
     )
 
@@ -221,7 +221,9 @@ def test_a_foreign_file_is_refused(tmp_path):
 
     file = tmp_path / "foreign.safetensors"
     safetensors.torch.save_file({"a": torch.ones(2)}, file)
-    with pytest.raises(InputError, match=r"foreign.safetensors: was not written by tautline_tasks"):
+    with pytest.raises(
+        InputError, match=r"foreign.safetensors: was not written by tautstring_tasks"
+    ):
         checkpoints.load(file)
 
 
@@ -346,7 +348,7 @@ def test_scores_that_are_no_pairs_are_refused():
 
 
 def test_the_command_line_lists_its_commands():
-    command = [sys.executable, "-m", "tautline_tasks", "denoise", "--help"]
+    command = [sys.executable, "-m", "tautstring_tasks", "denoise", "--help"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for name in ("train", "evaluate", "report", "apply", "generate"):
         assert name in shown
@@ -411,7 +413,7 @@ def test_what_ends_a_study_ends_its_jobs(tmp_path, monkeypatch, started):
 
 def test_a_signal_to_end_is_an_exception(monkeypatch):
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(sys, "argv", ["tautline_tasks", "--help"])
+    monkeypatch.setattr(sys, "argv", ["tautstring_tasks", "--help"])
     try:
         with pytest.raises(SystemExit):
             command_line.main()

@@ -11,13 +11,13 @@ import torch
 from skimage.data import astronaut
 from torch import nn
 
-import tautline_tasks.__main__ as command_line
-from tautline_tasks import checkpoints, images, runs
-from tautline_tasks.denoise import data, model, plan, reporting, scores, weights
-from tautline_tasks.denoise.data import NoiseOptions
-from tautline_tasks.denoise.model import DnCNN, ModelOptions
-from tautline_tasks.errors import InputError
-from tautline_tasks.training import TrainingOptions
+import tautstring_tasks.__main__ as command_line
+from tautstring_tasks import checkpoints, images, runs
+from tautstring_tasks.denoise import data, model, plan, reporting, scores, weights
+from tautstring_tasks.denoise.data import NoiseOptions
+from tautstring_tasks.denoise.model import DnCNN, ModelOptions
+from tautstring_tasks.errors import InputError
+from tautstring_tasks.training import TrainingOptions
 
 SHORT = ["--patch", "16", "--batch", "4", "--device", "cpu"]
 TINY = ["--width", "4", "--depth", "4", *SHORT]
@@ -36,7 +36,7 @@ def scenes(tmp_path_factory):
 @pytest.fixture
 def run(monkeypatch):
     def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tautline_tasks", "denoise", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["tautstring_tasks", "denoise", *map(str, arguments)])
         command_line.main()
 
     return call
@@ -272,7 +272,7 @@ def test_numbers_out_of_bounds_are_named(run, scenes, tmp_path, command, option,
     where = ["--data", scenes, "--out", tmp_path / "out"]
     if command in ("evaluate", "calibrate"):
         where += ["--weights", weights.shipped(25)]
-    message = f"tautline_tasks: --{option}: must be {allowed}, got {value}"
+    message = f"tautstring_tasks: --{option}: must be {allowed}, got {value}"
     with pytest.raises(SystemExit, match=f"^{re.escape(message)}$"):
         run(command, *where, f"--{option}={value}")
     assert not any(tmp_path.iterdir())
@@ -618,7 +618,7 @@ def test_two_processes_train_what_one_does(train, scenes, tmp_path):
     options = ["--depth", "2", "--arm", "both", "--steps", "4"]
     one, _ = weights.load(train("one", *options))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command = ["-m", "tautline_tasks", "denoise", "train", *TINY, *options]
+    command = ["-m", "tautstring_tasks", "denoise", "train", *TINY, *options]
     where = ["--data", str(scenes), "--out", str(tmp_path / "two")]
     result = subprocess.run(
         [*torchrun, *command, *where], capture_output=True, text=True, timeout=120

@@ -1,6 +1,6 @@
 # The training loop in C++ (examples/cpp/denoise) does what Python's does.
 #
-# TAUTLINE_DENOISE names the program, which needs LibTorch; `make test` builds it.
+# TAUTSTRING_DENOISE names the program, which needs LibTorch; `make test` builds it.
 import dataclasses
 import json
 import os
@@ -11,14 +11,14 @@ import pytest
 import torch
 from PIL import ExifTags, Image
 
-from tautline_tasks import checkpoints, runs
-from tautline_tasks.denoise import commands, data, weights
-from tautline_tasks.denoise.data import NoiseOptions
-from tautline_tasks.denoise.model import ModelOptions
-from tautline_tasks.training import RunOptions, TrainingOptions
+from tautstring_tasks import checkpoints, runs
+from tautstring_tasks.denoise import commands, data, weights
+from tautstring_tasks.denoise.data import NoiseOptions
+from tautstring_tasks.denoise.model import ModelOptions
+from tautstring_tasks.training import RunOptions, TrainingOptions
 
-PROGRAM = os.environ.get("TAUTLINE_DENOISE")
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="TAUTLINE_DENOISE names no program")
+PROGRAM = os.environ.get("TAUTSTRING_DENOISE")
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="TAUTSTRING_DENOISE names no program")
 
 # None is a default: an option that does nothing is found.
 NOISE = NoiseOptions(sigma=30.0, patch=16)
@@ -148,7 +148,7 @@ def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
         (safetensors_of({"a": entry(shape=(-2, -1))}, bytes(8)), "a has a length below 0"),
         (safetensors_of({"a": entry(dtype="F4")}, bytes(8)), "the dtype F4 is not known"),
         (safetensors_of({}, b"", about='{"task": "edges"}'), "is not of the task denoise"),
-        (struct.pack("<Q", 2) + b"{}", "was not written by tautline_tasks"),
+        (struct.pack("<Q", 2) + b"{}", "was not written by tautstring_tasks"),
     ],
 )
 def test_broken_weights_are_named(content, message, scenes, tmp_path):

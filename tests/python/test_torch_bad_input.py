@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-import tautline
-from tautline import TVLayer
+import tautstring
+from tautstring import TVLayer
 
 X = torch.zeros(3, 5)
 
@@ -19,7 +19,7 @@ def assert_raises(exception, message, call):
 @pytest.mark.parametrize("x", [[1.0, 2.0], np.zeros(3), None, 1.0], ids=lambda x: type(x).__name__)
 def test_x_that_is_no_tensor_raises(x):
     message = f"x: must be a tensor, got {type(x).__name__}"
-    assert_raises(TypeError, message, lambda: tautline.prox_tv1d(x, 1.0))
+    assert_raises(TypeError, message, lambda: tautstring.prox_tv1d(x, 1.0))
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.bool, torch.float8_e5m2])
@@ -28,41 +28,45 @@ def test_other_dtypes_raise_with_the_name_of_the_argument(dtype):
         return f"{name}: dtype must be float16, bfloat16, float32 or float64, got {dtype}"
 
     bad = torch.zeros(5).to(dtype)
-    assert_raises(TypeError, message("x"), lambda: tautline.prox_tv1d(bad, 1.0))
-    assert_raises(TypeError, message("lam"), lambda: tautline.prox_tv1d(X, bad))
-    assert_raises(TypeError, message("weight"), lambda: tautline.prox_tv1d(X, 1.0, weight=bad))
-    assert_raises(TypeError, message("y"), lambda: tautline.certificate1d(X, bad, 1.0))
+    assert_raises(TypeError, message("x"), lambda: tautstring.prox_tv1d(bad, 1.0))
+    assert_raises(TypeError, message("lam"), lambda: tautstring.prox_tv1d(X, bad))
+    assert_raises(TypeError, message("weight"), lambda: tautstring.prox_tv1d(X, 1.0, weight=bad))
+    assert_raises(TypeError, message("y"), lambda: tautstring.certificate1d(X, bad, 1.0))
 
 
 @pytest.mark.parametrize("lam", ["1", None, [1.0], 1j, np.ones(3)], ids=str)
 def test_lam_that_is_no_number_and_no_tensor_raises(lam):
     message = f"lam: must be a number or a tensor, got {type(lam).__name__}"
-    assert_raises(TypeError, message, lambda: tautline.prox_tv1d(X, lam))
+    assert_raises(TypeError, message, lambda: tautstring.prox_tv1d(X, lam))
 
 
 @pytest.mark.parametrize("lam, text", [(-1.0, "-1"), (float("nan"), "nan"), (-np.inf, "-inf")])
 def test_negative_or_nan_lam_raises(lam, text):
     message = f"lam: must be >= 0 and not NaN, got {text}"
     for value in (lam, torch.full((3, 1), lam), torch.tensor(lam, requires_grad=True)):
-        assert_raises(ValueError, message, lambda value=value: tautline.prox_tv1d(X, value))
-        assert_raises(ValueError, message, lambda value=value: tautline.certificate1d(X, X, value))
-        assert_raises(ValueError, message, lambda value=value: tautline.segments1d(X, value))
+        assert_raises(ValueError, message, lambda value=value: tautstring.prox_tv1d(X, value))
+        assert_raises(
+            ValueError, message, lambda value=value: tautstring.certificate1d(X, X, value)
+        )
+        assert_raises(ValueError, message, lambda value=value: tautstring.segments1d(X, value))
 
 
 def test_errors_inside_transforms_are_value_errors_too():
     message = "lam: must be >= 0 and not NaN, got -1"
-    solve = torch.func.grad(lambda x: tautline.prox_tv1d(x, -1.0).sum())
+    solve = torch.func.grad(lambda x: tautstring.prox_tv1d(x, -1.0).sum())
     assert_raises(ValueError, message, lambda: solve(X))
 
 
 def test_lam_too_large_for_a_float_raises():
-    assert_raises(ValueError, "lam: must fit in a float64", lambda: tautline.prox_tv1d(X, 10**400))
+    assert_raises(
+        ValueError, "lam: must fit in a float64", lambda: tautstring.prox_tv1d(X, 10**400)
+    )
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5,), (3, 2)])
 def test_lam_of_a_wrong_size_along_dim_raises(shape):
     message = "lam: must have size 1 (one a row) or n - 1 (one an edge) along dim, got "
-    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, torch.ones(shape)))
+    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(X, torch.ones(shape)))
 
 
 def test_lam_and_weight_never_enlarge_x():
@@ -70,7 +74,7 @@ def test_lam_and_weight_never_enlarge_x():
 
         def call(x, name=name, value=None):
             arguments = {"lam": 1.0, name: value}
-            tautline.prox_tv1d(x, arguments.pop("lam"), **arguments)
+            tautstring.prox_tv1d(x, arguments.pop("lam"), **arguments)
 
         message = f"{name}: must not have more dimensions than x, got "
         assert_raises(ValueError, message + "3", lambda: call(X, value=torch.ones(2, 3, 1)))
@@ -84,31 +88,31 @@ def test_negative_or_non_finite_weight_raises(value, text):
     weight = torch.ones(5)
     weight[2] = value
     message = f"weight: must be >= 0 and finite, got {text}"
-    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, weight=weight))
-    assert_raises(ValueError, message, lambda: tautline.lam_max(X, weight=weight))
+    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(X, 1.0, weight=weight))
+    assert_raises(ValueError, message, lambda: tautstring.lam_max(X, weight=weight))
 
 
 def test_weight_of_a_wrong_shape_raises():
     message = "weight: must have the size of x along dim, got 4"
-    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, weight=torch.ones(4)))
+    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(X, 1.0, weight=torch.ones(4)))
     message = "weight: must be a tensor, got float"
-    assert_raises(TypeError, message, lambda: tautline.prox_tv1d(X, 1.0, weight=1.0))
+    assert_raises(TypeError, message, lambda: tautstring.prox_tv1d(X, 1.0, weight=1.0))
 
 
 @pytest.mark.parametrize("dim", [2, -3])
 def test_dim_out_of_range_raises(dim):
     message = f"dim: must be from -2 to 1 for this x, got {dim}"
-    for call in (tautline.prox_tv1d, tautline.segments1d):
+    for call in (tautstring.prox_tv1d, tautstring.segments1d):
         assert_raises(ValueError, message, lambda call=call: call(X, 1.0, dim=dim))
-    assert_raises(ValueError, message, lambda: tautline.tv(X, dim=dim))
+    assert_raises(ValueError, message, lambda: tautstring.tv(X, dim=dim))
     message = f"dim: must be from -1 to 0 for this x, got {dim}"
-    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X[0, 0], 1.0, dim=dim))
+    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(X[0, 0], 1.0, dim=dim))
 
 
 @pytest.mark.parametrize("dim", [1.0, None, "0", (0, 1)])
 def test_dim_that_is_no_integer_raises(dim):
     message = f"dim: must be an integer, got {dim!r}"
-    assert_raises(TypeError, message, lambda: tautline.lam_max(X, dim=dim))
+    assert_raises(TypeError, message, lambda: tautstring.lam_max(X, dim=dim))
 
 
 @pytest.mark.parametrize(
@@ -116,18 +120,18 @@ def test_dim_that_is_no_integer_raises(dim):
 )
 def test_unknown_mode_raises(mode):
     message = f"mode: must be 'smooth' or 'sharp', got {mode!r}"
-    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(X, 1.0, mode=mode))
+    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(X, 1.0, mode=mode))
     assert_raises(ValueError, message, lambda: TVLayer(1, direction="row", mode=mode))
 
 
 def test_y_of_another_shape_than_x_raises():
     message = "y: must have the size of x along dim, got 4"
-    assert_raises(ValueError, message, lambda: tautline.certificate1d(X, X[:, :4], 1.0))
+    assert_raises(ValueError, message, lambda: tautstring.certificate1d(X, X[:, :4], 1.0))
 
 
 def test_more_than_eight_dimensions_raise():
     message = "x: must have at most 8 dimensions"
-    assert_raises(ValueError, message, lambda: tautline.prox_tv1d(torch.zeros((1,) * 9), 1.0))
+    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(torch.zeros((1,) * 9), 1.0))
 
 
 @pytest.mark.parametrize(
@@ -144,10 +148,10 @@ def test_more_than_eight_dimensions_raise():
 def test_tensors_that_are_not_dense_raise(make_bad, got):
     bad = make_bad(torch.ones(3, 5))
     calls = {
-        "x": lambda: tautline.prox_tv1d(bad, 1.0),
-        "lam": lambda: tautline.prox_tv1d(X, bad),
-        "weight": lambda: tautline.prox_tv1d(X, 1.0, weight=bad),
-        "y": lambda: tautline.certificate1d(X, bad, 1.0),
+        "x": lambda: tautstring.prox_tv1d(bad, 1.0),
+        "lam": lambda: tautstring.prox_tv1d(X, bad),
+        "weight": lambda: tautstring.prox_tv1d(X, 1.0, weight=bad),
+        "y": lambda: tautstring.certificate1d(X, bad, 1.0),
     }
     for name, call in calls.items():
         assert_raises(TypeError, f"{name}: must be a dense tensor, got {got}", call)
@@ -158,7 +162,7 @@ def test_tensors_that_are_not_dense_raise(make_bad, got):
 def test_quantized_tensors_raise_by_their_dtype():
     bad = torch.quantize_per_tensor(X, 0.1, 0, torch.qint8)
     message = "x: dtype must be float16, bfloat16, float32 or float64, got torch.qint8"
-    assert_raises(TypeError, message, lambda: tautline.prox_tv1d(bad, 1.0))
+    assert_raises(TypeError, message, lambda: tautstring.prox_tv1d(bad, 1.0))
 
 
 @pytest.mark.parametrize("x", [[1.0, 2.0], np.zeros(3), None, 1.0], ids=lambda x: type(x).__name__)
@@ -169,7 +173,7 @@ def test_layer_of_what_is_no_tensor_raises(x):
 
 def test_options_are_by_keyword_only():
     with pytest.raises(TypeError):
-        tautline.prox_tv1d(X, 1.0, 0)
+        tautstring.prox_tv1d(X, 1.0, 0)
     with pytest.raises(TypeError):
         TVLayer(1, "smooth")
 
@@ -253,10 +257,10 @@ def test_a_meta_tensor_beside_x_is_refused(name: str) -> None:
     if name == "lam":
         arguments["lam"] = torch.ones(1, device="meta")
     with pytest.raises(ValueError, match=f"{name}: must be on x's device cpu, got meta"):
-        tautline.prox_tv1d(torch.ones(3, 5), **arguments)
+        tautstring.prox_tv1d(torch.ones(3, 5), **arguments)
 
 
 def test_vmap_lets_nothing_enlarge_x() -> None:
     lam = torch.ones(3, 1)
     with pytest.raises(ValueError, match="lam: must not have more dimensions than x, got 2"):
-        torch.vmap(lambda row: tautline.prox_tv1d(row, lam))(torch.rand(3, 5))
+        torch.vmap(lambda row: tautstring.prox_tv1d(row, lam))(torch.rand(3, 5))

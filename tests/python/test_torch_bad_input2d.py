@@ -5,14 +5,14 @@ import pytest
 import torch
 from test_torch_bad_input import assert_raises
 
-import tautline
-from tautline import TVLayer
+import tautstring
+from tautstring import TVLayer
 
 X = torch.zeros(2, 3, 5)
 
 
 def solve(x=X, lam=1.0, **options):
-    return lambda: tautline.prox_tv2d(x, lam, **options)
+    return lambda: tautstring.prox_tv2d(x, lam, **options)
 
 
 @pytest.mark.parametrize("x", [[[1.0]], np.zeros((3, 3)), None, 1.0], ids=lambda x: str(type(x)))
@@ -61,7 +61,7 @@ def test_negative_or_nan_lam_raises(value, text):
 
 
 def test_errors_inside_transforms_are_value_errors_too():
-    gradient = torch.func.grad(lambda x: tautline.prox_tv2d(x, -1.0).sum())
+    gradient = torch.func.grad(lambda x: tautstring.prox_tv2d(x, -1.0).sum())
     assert_raises(ValueError, "lam: must be >= 0 and not NaN, got -1", lambda: gradient(X))
 
 
@@ -152,7 +152,7 @@ def test_isotropic_is_not_there_yet():
 
 def test_options_are_by_keyword_only():
     with pytest.raises(TypeError):
-        tautline.prox_tv2d(X, 1.0, (0, 1))
+        tautstring.prox_tv2d(X, 1.0, (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -177,5 +177,5 @@ def test_a_meta_tensor_beside_x_is_refused():
 def test_vmap_lets_nothing_enlarge_x():
     lam = torch.ones(2, 1, 1)
     message = "lam: must not have more dimensions than x, got 3"
-    call = torch.vmap(lambda image: tautline.prox_tv2d(image, lam))
+    call = torch.vmap(lambda image: tautstring.prox_tv2d(image, lam))
     assert_raises(ValueError, message, lambda: call(X))

@@ -4,8 +4,8 @@ import warnings
 import pytest
 import torch
 
-import tautline
-from tautline import TVLayer, _extension
+import tautstring
+from tautstring import TVLayer, _extension
 
 
 @pytest.fixture(autouse=True)
@@ -66,29 +66,31 @@ def test_readings_pass_opcheck(make, make_positive):
 
 def test_question_for_cuda_passes_opcheck():
     assert_opcheck(_extension.has_cuda, ())
-    assert _extension.has_cuda() is tautline.show_config()["cuda"]
+    assert _extension.has_cuda() is tautstring.show_config()["cuda"]
 
 
 def test_every_op_of_the_library_is_checked_here():
-    ops = {name for name in torch._C._dispatch_get_all_op_names() if name.startswith("tautline::")}
+    ops = {
+        name for name in torch._C._dispatch_get_all_op_names() if name.startswith("tautstring::")
+    }
     assert ops == {
-        "tautline::prox_tv1d",
-        "tautline::prox_tv1d.number",
-        "tautline::prox_tv1d_backward",
-        "tautline::prox_tv1d_weighted_backward",
-        "tautline::prox_tv1d_jvp",
-        "tautline::prox_tv1d_newton",  # these two in test_torch_newton_derivatives.py
-        "tautline::prox_tv1d_newton.number",
-        "tautline::certificate1d",
-        "tautline::certificate1d.number",
-        "tautline::lam_max",
-        "tautline::prox_tv2d",  # these four in test_torch_compile2d.py
-        "tautline::prox_tv2d.number",
-        "tautline::prox_tv2d_backward",
-        "tautline::prox_tv2d_jvp",
-        "tautline::gap2d",  # these two in test_torch_gap2d.py
-        "tautline::gap2d.number",
-        "tautline::has_cuda",
+        "tautstring::prox_tv1d",
+        "tautstring::prox_tv1d.number",
+        "tautstring::prox_tv1d_backward",
+        "tautstring::prox_tv1d_weighted_backward",
+        "tautstring::prox_tv1d_jvp",
+        "tautstring::prox_tv1d_newton",  # these two in test_torch_newton_derivatives.py
+        "tautstring::prox_tv1d_newton.number",
+        "tautstring::certificate1d",
+        "tautstring::certificate1d.number",
+        "tautstring::lam_max",
+        "tautstring::prox_tv2d",  # these four in test_torch_compile2d.py
+        "tautstring::prox_tv2d.number",
+        "tautstring::prox_tv2d_backward",
+        "tautstring::prox_tv2d_jvp",
+        "tautstring::gap2d",  # these two in test_torch_gap2d.py
+        "tautstring::gap2d.number",
+        "tautstring::has_cuda",
     }
 
 
@@ -104,7 +106,7 @@ def test_tensors_without_data_have_the_shapes_strides_and_dtypes_of_results(make
                 fake.stride(),
                 fake.dtype,
             )
-    assert tautline.prox_tv1d(layouts[0].to("meta"), 0.1).device.type == "meta"
+    assert tautstring.prox_tv1d(layouts[0].to("meta"), 0.1).device.type == "meta"
 
 
 def calls_along(dim, x):
@@ -192,8 +194,8 @@ def test_one_graph_holds_every_argument(make, make_positive, weighted):
     weight = make_positive(20, requires_grad=True) if weighted else None
 
     def loss(x, lam, weight):
-        y = tautline.prox_tv1d(x, lam, weight=weight, mode="sharp")
-        return y.square().sum() + tautline.tv(y).sum()
+        y = tautstring.prox_tv1d(x, lam, weight=weight, mode="sharp")
+        return y.square().sum() + tautstring.tv(y).sum()
 
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
     arguments = (x, lam, *([weight] if weighted else []))
@@ -202,10 +204,10 @@ def test_one_graph_holds_every_argument(make, make_positive, weighted):
 
 
 def test_numbers_as_lam_are_compiled(make):
-    compiled = torch.compile(tautline.prox_tv1d, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(tautstring.prox_tv1d, fullgraph=True, backend="aot_eager")
     x = make(3, 20)
     for lam in (0.1, 0.2, 1):
-        assert torch.equal(compiled(x, lam), tautline.prox_tv1d(x, lam))
+        assert torch.equal(compiled(x, lam), tautstring.prox_tv1d(x, lam))
 
 
 def test_a_lam_that_changes_is_compiled_once_as_a_tensor_and_anew_as_a_number(make):
@@ -216,9 +218,9 @@ def test_a_lam_that_changes_is_compiled_once_as_a_tensor_and_anew_as_a_number(ma
     def count_graphs(lams):
         torch._dynamo.reset()
         counter = CompileCounterWithBackend("aot_eager")
-        compiled = torch.compile(tautline.prox_tv1d, fullgraph=True, backend=counter)
+        compiled = torch.compile(tautstring.prox_tv1d, fullgraph=True, backend=counter)
         for lam in lams:
-            assert torch.equal(compiled(x, lam), tautline.prox_tv1d(x, lam))
+            assert torch.equal(compiled(x, lam), tautstring.prox_tv1d(x, lam))
         return counter.frame_count
 
     values = [0.1, 0.2, 0.3, 0.4]
@@ -229,7 +231,7 @@ def test_a_lam_that_changes_is_compiled_once_as_a_tensor_and_anew_as_a_number(ma
 
 def test_readings_are_compiled(make):
     def read(x, y):
-        return tautline.certificate1d(x, y, 0.3), tautline.lam_max(x), tautline.tv(x)
+        return tautstring.certificate1d(x, y, 0.3), tautstring.lam_max(x), tautstring.tv(x)
 
     x, y = make(3, 20), make(3, 20)
     compiled = torch.compile(read, fullgraph=True, backend="aot_eager")
@@ -237,7 +239,7 @@ def test_readings_are_compiled(make):
 
 
 def test_bad_values_inside_a_compiled_graph_are_runtime_errors(make):
-    compiled = torch.compile(tautline.prox_tv1d, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(tautstring.prox_tv1d, fullgraph=True, backend="aot_eager")
     x = make(3, 20)
     if x.is_cuda:
         pytest.skip("values on CUDA are not looked at")
@@ -247,7 +249,7 @@ def test_bad_values_inside_a_compiled_graph_are_runtime_errors(make):
 
 def test_check_is_refused_inside_a_compiled_graph(make):
     compiled = torch.compile(
-        lambda x: tautline.prox_tv1d(x, 0.1, check=True), fullgraph=True, backend="eager"
+        lambda x: tautstring.prox_tv1d(x, 0.1, check=True), fullgraph=True, backend="eager"
     )
     with pytest.raises(Exception, match="check: must be False"):
         compiled(make(3, 20))
@@ -257,10 +259,12 @@ def test_transforms_inside_a_compiled_function_are_right_or_refused(make):
     x = make(3, 20)
 
     def push(x):
-        return torch.func.jvp(lambda x: tautline.prox_tv1d(x, 0.3), (x,), (torch.ones_like(x),))[1]
+        return torch.func.jvp(lambda x: tautstring.prox_tv1d(x, 0.3), (x,), (torch.ones_like(x),))[
+            1
+        ]
 
     def pull(x):
-        return torch.func.grad(lambda x: tautline.prox_tv1d(x, 0.3).square().sum())(x)
+        return torch.func.grad(lambda x: tautstring.prox_tv1d(x, 0.3).square().sum())(x)
 
     for function in (push, pull):
         with pytest.raises(Exception, match=r"torch\.func and forward AD cannot be compiled"):

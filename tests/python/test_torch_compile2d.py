@@ -10,8 +10,8 @@ from test_torch_compile import (  # noqa: F401  # a fixture among them
     fresh_compiler,
 )
 
-import tautline
-from tautline import TVLayer, _extension
+import tautstring
+from tautstring import TVLayer, _extension
 
 
 def solver_arguments(height_dim, width_dim, **given):
@@ -97,7 +97,7 @@ def test_tensors_without_data_have_the_shapes_strides_and_dtypes_of_results(make
                 fake.stride(),
                 fake.dtype,
             )
-    assert tautline.prox_tv2d(layouts[0].to("meta"), 0.1).device.type == "meta"
+    assert tautstring.prox_tv2d(layouts[0].to("meta"), 0.1).device.type == "meta"
 
 
 def calls_along(dims, x):
@@ -176,7 +176,7 @@ def test_one_graph_holds_every_argument(make, make_positive, options):
     lams = make_positive(3, 1, 1, requires_grad=True), make_positive(11, 1, requires_grad=True)
 
     def loss(x, rows, columns):
-        y, info = tautline.prox_tv2d(
+        y, info = tautstring.prox_tv2d(
             x, (rows, columns), start=start, dims=(1, 2), return_info=True, **options
         )
         return y.square().sum() + info.gap.sum(), info
@@ -191,17 +191,17 @@ def test_one_graph_holds_every_argument(make, make_positive, options):
 
 
 def test_pairs_of_numbers_and_tensors_are_compiled(make, make_positive):
-    compiled = torch.compile(tautline.prox_tv2d, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(tautstring.prox_tv2d, fullgraph=True, backend="aot_eager")
     x, lam = make(3, 12, 20), make_positive()
     for pair in (0.1, (0.1, 0.2), (lam, 0.2), (1, lam)):
-        assert torch.equal(compiled(x, pair), tautline.prox_tv2d(x, pair))
+        assert torch.equal(compiled(x, pair), tautstring.prox_tv2d(x, pair))
 
 
 def test_bad_values_inside_a_compiled_graph_are_runtime_errors(make):
     x = make(3, 12, 20)
     if x.is_cuda:
         pytest.skip("values on CUDA are not looked at")
-    compiled = torch.compile(tautline.prox_tv2d, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(tautstring.prox_tv2d, fullgraph=True, backend="aot_eager")
     with pytest.raises(RuntimeError, match="row_lam: must be >= 0 and not NaN, got -1"):
         compiled(x, torch.full((3, 1, 1), -1.0))
 
@@ -210,10 +210,12 @@ def test_transforms_inside_a_compiled_function_are_right_or_refused(make):
     x = make(3, 12, 20)
 
     def push(x):
-        return torch.func.jvp(lambda x: tautline.prox_tv2d(x, 0.3), (x,), (torch.ones_like(x),))[1]
+        return torch.func.jvp(lambda x: tautstring.prox_tv2d(x, 0.3), (x,), (torch.ones_like(x),))[
+            1
+        ]
 
     def pull(x):
-        return torch.func.grad(lambda x: tautline.prox_tv2d(x, 0.3).square().sum())(x)
+        return torch.func.grad(lambda x: tautstring.prox_tv2d(x, 0.3).square().sum())(x)
 
     for function in (push, pull):
         with pytest.raises(Exception, match=r"torch\.func and forward AD cannot be compiled"):

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch_support import why_no_cuda
 
-import tautline
-from tautline import TVLayer, _extension
+import tautstring
+from tautstring import TVLayer, _extension
 
 pytestmark = pytest.mark.skipif(why_no_cuda() is not None, reason=str(why_no_cuda()))
 
@@ -32,9 +32,9 @@ def work_on_device(function):
 @pytest.mark.parametrize("n", [32, 1024])
 def test_a_call_is_one_launch(n):
     x = noise(64, n)
-    assert len(work_on_device(lambda: tautline.prox_tv1d(x, 0.3))) == 1
+    assert len(work_on_device(lambda: tautstring.prox_tv1d(x, 0.3))) == 1
     lam = torch.full((64, 1), 0.3, device="cuda")
-    assert len(work_on_device(lambda: tautline.prox_tv1d(x, lam))) == 1
+    assert len(work_on_device(lambda: tautstring.prox_tv1d(x, lam))) == 1
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype:UserWarning")
@@ -45,9 +45,9 @@ def test_neither_forward_nor_backward_waits_for_the_device(direction):
     try:
         torch.cuda.set_sync_debug_mode("error")
         layer(x).square().sum().backward()
-        tautline.prox_tv1d(x, torch.tensor(0.3))  # on the CPU, read on the host
-        tautline.prox_tv2d(x, (torch.tensor(0.3), 0.2), return_info=True)
-        tautline.prox_tv2d(x, 0.3, method="accelerated", tol=1e-4).square().sum().backward()
+        tautstring.prox_tv1d(x, torch.tensor(0.3))  # on the CPU, read on the host
+        tautstring.prox_tv2d(x, (torch.tensor(0.3), 0.2), return_info=True)
+        tautstring.prox_tv2d(x, 0.3, method="accelerated", tol=1e-4).square().sum().backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert layer.raw_lam.grad.isfinite().all()
@@ -59,21 +59,21 @@ def test_results_agree_with_the_cpu():
     for device in ("cpu", "cuda"):
         arguments = [x.to(device).requires_grad_(), torch.full((1,), 0.3, device=device)]
         arguments[1].requires_grad_()
-        y = tautline.prox_tv1d(*arguments)
+        y = tautstring.prox_tv1d(*arguments)
         gradients = torch.autograd.grad(y, arguments, grad_y.to(device))
         results.append([t.detach().cpu() for t in (y, *gradients)])
     torch.testing.assert_close(*results)
 
 
 @pytest.mark.parametrize("n", [20, 3000])
-@pytest.mark.parametrize("solver", ["newton", tautline.Newton(iterations=1)], ids=str)
+@pytest.mark.parametrize("solver", ["newton", tautstring.Newton(iterations=1)], ids=str)
 def test_newton_agrees_with_the_cpu(n, solver):
     x, grad_y = noise(20, n, dtype=torch.float64), noise(20, n, dtype=torch.float64).cos()
     results = []
     for device in ("cpu", "cuda"):
         arguments = [x.to(device).requires_grad_(), torch.full((1,), 0.3, device=device)]
         arguments[1].requires_grad_()
-        y, info = tautline.prox_tv1d(*arguments, solver=solver, return_info=True)
+        y, info = tautstring.prox_tv1d(*arguments, solver=solver, return_info=True)
         assert all(part.device == y.device for part in info)
         gradients = torch.autograd.grad(y, arguments, grad_y.to(device))
         results.append([t.detach().cpu() for t in (y, *gradients, info.converged, info.dual)])
@@ -100,7 +100,7 @@ def test_images_agree_with_the_cpu(shape, solver, mode):
         arguments = [t.to(device).requires_grad_() for t in (x, *lams)]
 
         def solve(x, rows, columns):
-            return tautline.prox_tv2d(x, (rows, columns), mode=mode, **IMAGE_SOLVERS[solver])
+            return tautstring.prox_tv2d(x, (rows, columns), mode=mode, **IMAGE_SOLVERS[solver])
 
         y = solve(*arguments)
         gradients = torch.autograd.grad(y, arguments, grad_y.to(device))
@@ -113,8 +113,8 @@ def test_images_agree_with_the_cpu(shape, solver, mode):
 def test_reports_of_images_agree_with_the_cpu():
     x = noise(6, 20, 30, dtype=torch.float64)
     options = {"method": "accelerated", "tol": 1e-5, "return_info": True}
-    _, info = tautline.prox_tv2d(x, 0.3, **options)
-    _, expected = tautline.prox_tv2d(x.cpu(), 0.3, **options)
+    _, info = tautstring.prox_tv2d(x, 0.3, **options)
+    _, expected = tautstring.prox_tv2d(x.cpu(), 0.3, **options)
     assert all(part.is_cuda for part in info)
     torch.testing.assert_close([part.cpu() for part in info], list(expected))
 
@@ -122,24 +122,24 @@ def test_reports_of_images_agree_with_the_cpu():
 def test_an_image_with_a_bad_value_is_nan_alone():
     x = noise(4, 20, 30)
     lam = torch.full((4, 1, 1), 0.3, device="cuda")
-    clean = tautline.prox_tv2d(x, lam)
+    clean = tautstring.prox_tv2d(x, lam)
     lam[2] = -1
-    y = tautline.prox_tv2d(x, lam)
+    y = tautstring.prox_tv2d(x, lam)
     assert y[2].isnan().all()
     assert torch.equal(y[[0, 1, 3]], clean[[0, 1, 3]])
     with pytest.raises(ValueError, match=r"^lam: must be >= 0 and not NaN, got -1 at index 2$"):
-        tautline.prox_tv2d(x, lam, check=True)
+        tautstring.prox_tv2d(x, lam, check=True)
     with pytest.raises(ValueError, match=r"^lam_cols: must be >= 0 and not NaN, got -1 at index 2"):
-        tautline.prox_tv2d(x, (0.3, lam), check=True)
+        tautstring.prox_tv2d(x, (0.3, lam), check=True)
     with pytest.raises(ValueError, match="lam_rows: must be >= 0 and not NaN, got -1"):
-        tautline.prox_tv2d(x, (-1.0, lam))
+        tautstring.prox_tv2d(x, (-1.0, lam))
 
 
 def test_a_pair_on_the_cpu_is_read_on_the_host_and_has_all_derivatives():
     x = noise(4, 20, 30, dtype=torch.float64)
 
     def solve(rows, columns):
-        return tautline.prox_tv2d(x, (rows, columns))
+        return tautstring.prox_tv2d(x, (rows, columns))
 
     lams, tangents = ([torch.tensor(v).double() for v in pair] for pair in ((0.3, 0.5), (1, 2)))
     on_device = [[lam.cuda() for lam in pair] for pair in (lams, tangents)]
@@ -159,7 +159,7 @@ def test_memory_of_a_step_on_images_is_the_partitions_then_the_gradient():
     size, small = x.numel() * x.element_size(), 16384
     torch.cuda.synchronize()
     before = torch.cuda.memory_allocated()
-    loss = tautline.prox_tv2d(x, 0.3).sum()
+    loss = tautstring.prox_tv2d(x, 0.3).sum()
     kept = torch.cuda.memory_allocated() - before
     assert size // 2 <= kept <= size // 2 + small  # 4 iterations of 4 bits a pixel
     loss.backward()
@@ -169,12 +169,12 @@ def test_memory_of_a_step_on_images_is_the_partitions_then_the_gradient():
 
 def test_work_is_ordered_on_the_current_stream():
     x = noise(256, 1024)
-    expected = tautline.prox_tv1d(x + 1, 0.3)
+    expected = tautstring.prox_tv1d(x + 1, 0.3)
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         torch.cuda._sleep(10_000_000)  # x + 1 is late; only stream order makes y right
-        y = tautline.prox_tv1d(x + 1, 0.3)
+        y = tautstring.prox_tv1d(x + 1, 0.3)
     torch.cuda.current_stream().wait_stream(stream)
     assert torch.equal(y, expected)
 
@@ -209,9 +209,9 @@ def test_a_training_step_can_be_captured_in_a_graph(direction):
 def test_a_row_with_a_bad_value_is_nan_alone():
     x = noise(4, 50)
     lam = torch.full((4, 1), 0.3, device="cuda")
-    clean = tautline.prox_tv1d(x, lam)
+    clean = tautstring.prox_tv1d(x, lam)
     lam[2] = -1
-    y = tautline.prox_tv1d(x, lam)
+    y = tautstring.prox_tv1d(x, lam)
     assert y[2].isnan().all()
     assert torch.equal(y[[0, 1, 3]], clean[[0, 1, 3]])
 
@@ -219,27 +219,27 @@ def test_a_row_with_a_bad_value_is_nan_alone():
 def test_check_asks_for_the_error():
     x = noise(4, 50)
     lam = torch.full((4, 1), 0.3, device="cuda")
-    assert torch.equal(tautline.prox_tv1d(x, lam, check=True), tautline.prox_tv1d(x, lam))
+    assert torch.equal(tautstring.prox_tv1d(x, lam, check=True), tautstring.prox_tv1d(x, lam))
     lam[2] = -1
     with pytest.raises(ValueError, match=r"^lam: must be >= 0 and not NaN, got -1 at index 2$"):
-        tautline.prox_tv1d(x, lam, check=True)
+        tautstring.prox_tv1d(x, lam, check=True)
     weight = torch.ones(50, device="cuda")
     weight[7] = float("inf")
     with pytest.raises(ValueError, match=r"^weight: must be >= 0 and finite, got inf at index 7$"):
-        tautline.prox_tv1d(x, 0.3, weight=weight, check=True)
+        tautstring.prox_tv1d(x, 0.3, weight=weight, check=True)
 
 
 def test_a_number_is_checked_in_any_case():
     with pytest.raises(ValueError, match="lam: must be >= 0 and not NaN, got -1"):
-        tautline.prox_tv1d(noise(4, 50), -1.0)
+        tautstring.prox_tv1d(noise(4, 50), -1.0)
 
 
 def test_lam_without_dimensions_on_the_cpu_is_a_number_with_a_gradient():
     x = noise(4, 50)
     lam = torch.tensor(0.3, requires_grad=True)
     on_device = lam.detach().cuda().requires_grad_()
-    tautline.prox_tv1d(x, lam).square().sum().backward()
-    tautline.prox_tv1d(x, on_device).square().sum().backward()
+    tautstring.prox_tv1d(x, lam).square().sum().backward()
+    tautstring.prox_tv1d(x, on_device).square().sum().backward()
     torch.testing.assert_close(lam.grad, on_device.grad.cpu())
 
 
@@ -249,7 +249,7 @@ def test_lam_without_dimensions_on_the_cpu_has_all_derivatives(weighted):
     weight = noise(50, dtype=torch.float64).abs() + 0.5 if weighted else None
 
     def solve(lam):
-        return tautline.prox_tv1d(x, lam, weight=weight)
+        return tautstring.prox_tv1d(x, lam, weight=weight)
 
     def loss(lam):
         return solve(lam.square()).sin().sum()
@@ -270,7 +270,7 @@ def test_lam_without_dimensions_on_the_cpu_has_all_derivatives(weighted):
 
 def test_no_op_takes_a_host_tensor_for_one_of_the_device():
     x = noise(4, 50)
-    _, partition = torch.ops.tautline.prox_tv1d.number(x, 0.3, None, 1, False, True)
+    _, partition = torch.ops.tautstring.prox_tv1d.number(x, 0.3, None, 1, False, True)
     push, pull = _extension.jvp, _extension.backward
     options = (1, False, 50, x.dtype)
     for tangents in ((x.cpu(), None), (None, torch.ones(1)), (x, torch.tensor(1.0))):
@@ -286,34 +286,34 @@ def test_no_op_takes_a_host_tensor_for_one_of_the_device():
 @pytest.mark.parametrize("with_dual", [False, True])
 def test_the_gap_of_any_image_is_that_on_the_cpu(with_dual):
     x = noise(3, 40, 50)
-    y, info = tautline.prox_tv2d(x, 0.3, return_info=True)
+    y, info = tautstring.prox_tv2d(x, 0.3, return_info=True)
     dual = info.dual if with_dual else None
-    gap = tautline.gap2d(x, y, 0.3, dual=dual)
-    expected = tautline.gap2d(x.cpu(), y.cpu(), 0.3, dual=dual.cpu() if with_dual else None)
+    gap = tautstring.gap2d(x, y, 0.3, dual=dual)
+    expected = tautstring.gap2d(x.cpu(), y.cpu(), 0.3, dual=dual.cpu() if with_dual else None)
     torch.testing.assert_close(gap.cpu(), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_arguments_on_another_device_raise():
     with pytest.raises(ValueError, match="lam: must be on x's device cuda:0, got cpu"):
-        tautline.prox_tv1d(noise(4, 50), torch.ones(4, 1))
+        tautstring.prox_tv1d(noise(4, 50), torch.ones(4, 1))
     with pytest.raises(ValueError, match="lam: must be on x's device cpu, got cuda:0"):
-        tautline.prox_tv1d(noise(4, 50).cpu(), torch.ones(4, 1, device="cuda"))
+        tautstring.prox_tv1d(noise(4, 50).cpu(), torch.ones(4, 1, device="cuda"))
     with pytest.raises(ValueError, match="weight: must be on x's device cuda:0, got cpu"):
-        tautline.prox_tv1d(noise(4, 50), 0.3, weight=torch.ones(50))
+        tautstring.prox_tv1d(noise(4, 50), 0.3, weight=torch.ones(50))
     with pytest.raises(ValueError, match="lam_rows: must be on x's device cuda:0, got cpu"):
-        tautline.prox_tv2d(noise(4, 50), (torch.ones(4, 1), 1.0))
+        tautstring.prox_tv2d(noise(4, 50), (torch.ones(4, 1), 1.0))
     with pytest.raises(ValueError, match="start: must be on x's device cuda:0, got cpu"):
-        tautline.prox_tv2d(noise(4, 50), 1.0, start=torch.ones(4, 50))
+        tautstring.prox_tv2d(noise(4, 50), 1.0, start=torch.ones(4, 50))
     with pytest.raises(ValueError, match="start: must be on x's device cuda:0, got cpu"):
-        tautline.prox_tv1d(noise(4, 50), 1.0, solver="newton", start=torch.ones(4, 49))
+        tautstring.prox_tv1d(noise(4, 50), 1.0, solver="newton", start=torch.ones(4, 49))
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU")
 def test_a_tensor_on_the_second_device_is_solved_there():
     x = noise(4, 50)
-    y = tautline.prox_tv1d(x.to("cuda:1"), 0.3)
+    y = tautstring.prox_tv1d(x.to("cuda:1"), 0.3)
     assert y.device == torch.device("cuda:1")
-    assert torch.equal(y.cpu(), tautline.prox_tv1d(x, 0.3).cpu())
+    assert torch.equal(y.cpu(), tautstring.prox_tv1d(x, 0.3).cpu())
     assert torch.cuda.current_device() == 0
 
 
@@ -322,7 +322,7 @@ def test_memory_of_a_step_is_the_partition_then_the_gradient():
     size, small = x.numel() * x.element_size(), 4096
     torch.cuda.synchronize()
     before = torch.cuda.memory_allocated()
-    loss = tautline.prox_tv1d(x, 0.3).sum()  # which itself keeps neither y nor x
+    loss = tautstring.prox_tv1d(x, 0.3).sum()  # which itself keeps neither y nor x
     kept = torch.cuda.memory_allocated() - before
     assert size // 16 <= kept <= size // 16 + small
     loss.backward()

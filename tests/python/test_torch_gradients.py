@@ -6,9 +6,9 @@ from torch.autograd import forward_ad, gradcheck, gradgradcheck
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch_support import DTYPES, assert_close
 
-import tautline
-import tautline.numpy as tn
-from tautline import _extension
+import tautstring
+import tautstring.numpy as tn
+from tautstring import _extension
 
 MODES = ["smooth", "sharp"]
 
@@ -24,7 +24,7 @@ def check_all_derivatives(function, arguments):
 def test_derivatives_of_x_and_lam(make, make_positive, mode, lam_shape):
     x = make(2, 7, requires_grad=True)
     lam = make_positive(*lam_shape, requires_grad=True)
-    check_all_derivatives(lambda x, lam: tautline.prox_tv1d(x, lam, mode=mode), (x, lam))
+    check_all_derivatives(lambda x, lam: tautstring.prox_tv1d(x, lam, mode=mode), (x, lam))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -36,7 +36,7 @@ def test_derivatives_with_data_weights(make, make_positive, mode, weight_shape):
         make_positive(*weight_shape, requires_grad=True),
     )
     check_all_derivatives(
-        lambda x, lam, weight: tautline.prox_tv1d(x, lam, weight=weight, mode=mode), arguments
+        lambda x, lam, weight: tautstring.prox_tv1d(x, lam, weight=weight, mode=mode), arguments
     )
 
 
@@ -44,25 +44,25 @@ def test_derivatives_with_data_weights(make, make_positive, mode, weight_shape):
 def test_derivatives_along_any_dim_of_any_strides(make, make_positive, dim):
     x = make(3, 4, 2).permute(2, 0, 1).requires_grad_()
     lam = make_positive(1, requires_grad=True)
-    check_all_derivatives(lambda x, lam: tautline.prox_tv1d(x, lam, dim=dim), (x, lam))
+    check_all_derivatives(lambda x, lam: tautstring.prox_tv1d(x, lam, dim=dim), (x, lam))
 
 
 def test_derivatives_with_a_number_as_lam(make):
     x = make(2, 7, requires_grad=True)
-    check_all_derivatives(lambda x: tautline.prox_tv1d(x, 0.3), (x,))
+    check_all_derivatives(lambda x: tautstring.prox_tv1d(x, 0.3), (x,))
 
 
 def test_derivatives_of_lam_and_weight_alone(make, make_positive):
     x = make(2, 7)
     lam, weight = make_positive(6, requires_grad=True), make_positive(7, requires_grad=True)
-    check_all_derivatives(lambda lam: tautline.prox_tv1d(x, lam), (lam,))
-    check_all_derivatives(lambda weight: tautline.prox_tv1d(x, 0.3, weight=weight), (weight,))
+    check_all_derivatives(lambda lam: tautstring.prox_tv1d(x, lam), (lam,))
+    check_all_derivatives(lambda weight: tautstring.prox_tv1d(x, 0.3, weight=weight), (weight,))
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3, 1)])
 def test_derivatives_of_rows_of_one_sample(make, make_positive, shape):
     x, lam = make(*shape, requires_grad=True), make_positive(requires_grad=True)
-    check_all_derivatives(lambda x, lam: tautline.prox_tv1d(x, lam), (x, lam))
+    check_all_derivatives(lambda x, lam: tautstring.prox_tv1d(x, lam), (x, lam))
 
 
 def every_hessian(function, arguments):
@@ -78,7 +78,7 @@ def test_hessians_by_all_orders_of_transforms_agree(make, make_positive, mode, w
     arguments = (make(2, 5), make_positive(1), *([make_positive(2, 5)] if weighted else []))
 
     def loss(x, lam, weight=None):
-        return tautline.prox_tv1d(x.square(), lam, weight=weight, mode=mode).sin().sum()
+        return tautstring.prox_tv1d(x.square(), lam, weight=weight, mode=mode).sin().sum()
 
     expected = torch.autograd.functional.hessian(loss, arguments)
     assert expected[0][1].abs().max() > 0
@@ -93,7 +93,7 @@ def test_tangents_are_not_zero(make, make_positive, weighted):
     tangents = torch.ones_like(x), torch.full_like(lam, 0.1)
 
     def solve(x, lam):
-        return tautline.prox_tv1d(x, lam, weight=weight)
+        return tautstring.prox_tv1d(x, lam, weight=weight)
 
     for primals in ((x, lam), (x.clone().requires_grad_(), lam)):
         _, by_func = torch.func.jvp(solve, primals, tangents)
@@ -110,7 +110,7 @@ def test_vmap_over_any_argument_is_the_loop(make, make_positive):
     x, lam, weight = make(4, 3, 6), make_positive(4, 5), make_positive(6, 4)
 
     def solve(x, lam, weight):
-        return tautline.prox_tv1d(x, lam, weight=weight, mode="sharp")
+        return tautstring.prox_tv1d(x, lam, weight=weight, mode="sharp")
 
     for dims in [(0, 0, 1), (0, None, None), (None, 0, None), (None, None, 1), (1, None, None)]:
         arguments = [
@@ -132,7 +132,7 @@ def test_per_sample_gradients_by_vmap_of_grad(make, make_positive):
     x, lam = make(5, 9), make_positive(5)
 
     def loss(x, lam):
-        return tautline.prox_tv1d(x, lam).square().sum()
+        return tautstring.prox_tv1d(x, lam).square().sum()
 
     grads = torch.vmap(torch.func.grad(loss, argnums=(0, 1)))(x, lam)
     for i in range(5):
@@ -142,9 +142,9 @@ def test_per_sample_gradients_by_vmap_of_grad(make, make_positive):
 
 def test_vmap_of_tensors_without_dimensions(make):
     x = make(4)
-    result = torch.vmap(lambda value: tautline.prox_tv1d(value, 0.3))(x)
+    result = torch.vmap(lambda value: tautstring.prox_tv1d(value, 0.3))(x)
     assert torch.equal(result, x)
-    grads = torch.vmap(torch.func.grad(lambda value: tautline.prox_tv1d(value, 0.3)))(x)
+    grads = torch.vmap(torch.func.grad(lambda value: tautstring.prox_tv1d(value, 0.3)))(x)
     assert torch.equal(grads, torch.ones_like(x))
 
 
@@ -153,7 +153,7 @@ def test_functionalize_alone_gives_the_same(make, make_positive):
 
     def solve(x, lam):
         shifted = x.clone().add_(1)
-        return tautline.prox_tv1d(shifted, lam) + tautline.lam_max(shifted.detach())[:, None]
+        return tautstring.prox_tv1d(shifted, lam) + tautstring.lam_max(shifted.detach())[:, None]
 
     y = torch.func.functionalize(solve)(x, lam)
     assert torch.equal(y, solve(x, lam))
@@ -165,7 +165,7 @@ def test_functionalize_among_other_transforms_is_refused(make):
     x, functionalize = make(3, 8), torch.func.functionalize
 
     def loss(x):
-        return tautline.prox_tv1d(x, 0.3).square().sum()
+        return tautstring.prox_tv1d(x, 0.3).square().sum()
 
     for transformed in (
         functionalize(torch.func.grad(loss)),
@@ -179,11 +179,11 @@ def test_functionalize_among_other_transforms_is_refused(make):
 
 def test_readings_can_be_vmapped(make, make_positive):
     x, lam = make(4, 6), make_positive(4)
-    y = torch.vmap(tautline.prox_tv1d)(x, lam)
-    violations = torch.vmap(tautline.certificate1d)(x, y, lam)
-    assert torch.equal(violations, tautline.certificate1d(x, y, lam[:, None]))
-    assert torch.equal(torch.vmap(tautline.lam_max)(x), tautline.lam_max(x))
-    assert torch.equal(torch.vmap(tautline.tv)(x), tautline.tv(x))
+    y = torch.vmap(tautstring.prox_tv1d)(x, lam)
+    violations = torch.vmap(tautstring.certificate1d)(x, y, lam)
+    assert torch.equal(violations, tautstring.certificate1d(x, y, lam[:, None]))
+    assert torch.equal(torch.vmap(tautstring.lam_max)(x), tautstring.lam_max(x))
+    assert torch.equal(torch.vmap(tautstring.tv)(x), tautstring.tv(x))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -192,7 +192,7 @@ def test_gradients_in_every_dtype_agree_with_float64(make, dtype):
     lam = torch.full((6, 1), 0.5, dtype=dtype, device=x.device)
     result = gradients_of(x, lam, grad_y)
     expected = gradients_of(x.double(), lam.double(), grad_y.double())
-    segments = tautline.segments1d(x, lam), tautline.segments1d(x.double(), lam.double())
+    segments = tautstring.segments1d(x, lam), tautstring.segments1d(x.double(), lam.double())
     same = [torch.equal(a.starts, b.starts) for a, b in zip(*segments, strict=True)]
     assert sum(same) >= 5  # two precisions may split a near-tie differently
     assert_close(result[0][same], expected[0][same], grad_y)
@@ -202,7 +202,7 @@ def test_gradients_in_every_dtype_agree_with_float64(make, dtype):
 
 def gradients_of(x, lam, grad_y):
     x, lam = x.clone().requires_grad_(), lam.clone().requires_grad_()
-    return torch.autograd.grad(tautline.prox_tv1d(x, lam), (x, lam), grad_y)
+    return torch.autograd.grad(tautstring.prox_tv1d(x, lam), (x, lam), grad_y)
 
 
 def test_gradients_have_the_shapes_and_dtypes_of_their_arguments(make, make_positive):
@@ -212,7 +212,7 @@ def test_gradients_have_the_shapes_and_dtypes_of_their_arguments(make, make_posi
         make_positive(8, dtype=torch.float64, requires_grad=True),
     ]
     x, lam, weight = arguments
-    tautline.prox_tv1d(x, lam, weight=weight).sum().backward()
+    tautstring.prox_tv1d(x, lam, weight=weight).sum().backward()
     for argument in arguments:
         assert argument.grad.shape == argument.shape
         assert argument.grad.dtype == argument.dtype
@@ -239,7 +239,7 @@ def test_lam_zero_hands_the_gradient_through_bit_for_bit(make):
     x, grad_y = make(3, 8, dtype=torch.float32), make(3, 8, dtype=torch.float32)
     for mode in MODES:
         x = x.clone().requires_grad_()
-        (grad_x,) = torch.autograd.grad(tautline.prox_tv1d(x, 0.0, mode=mode), x, grad_y)
+        (grad_x,) = torch.autograd.grad(tautstring.prox_tv1d(x, 0.0, mode=mode), x, grad_y)
         assert torch.equal(grad_x, grad_y)
 
 
@@ -265,14 +265,14 @@ def test_lam_zero_with_weights_hands_derivatives_through_bit_for_bit(
         for lam in (0.0, zeros, zeros.expand(4, 39)):
 
             def solve(x, lam=lam, weight=weight):
-                return tautline.prox_tv1d(x, lam, weight=weight, mode=mode)
+                return tautstring.prox_tv1d(x, lam, weight=weight, mode=mode)
 
             for derivative in all_first_derivatives_of_x(solve, x, direction):
                 assert torch.equal(derivative, direction)
         for lam in (some, some.expand(4, 39)):
 
             def solve(x, lam=lam, weight=weight):
-                return tautline.prox_tv1d(x, lam, weight=weight, mode=mode)
+                return tautstring.prox_tv1d(x, lam, weight=weight, mode=mode)
 
             for derivative in all_first_derivatives_of_x(solve, x, direction):
                 assert torch.equal(derivative[::2], direction[::2])
@@ -282,13 +282,13 @@ def test_lam_zero_with_weights_hands_derivatives_through_bit_for_bit(
 def test_gradient_of_lam_zero_is_the_sign_of_the_jump(device):
     x = torch.tensor([0.0, 2.0, 2.0, 1.0], device=device)
     lam = torch.zeros(3, device=device, requires_grad=True)
-    tautline.prox_tv1d(x, lam).backward(torch.tensor([1.0, 10.0, 100.0, 1000.0], device=device))
+    tautstring.prox_tv1d(x, lam).backward(torch.tensor([1.0, 10.0, 100.0, 1000.0], device=device))
     assert lam.grad.tolist() == [-9.0, 0.0, 900.0]
 
 
 def test_backward_twice_with_retain_graph_gives_the_same(make, make_positive):
     x, lam = make(3, 8, requires_grad=True), make_positive(1, requires_grad=True)
-    loss = tautline.prox_tv1d(x, lam, weight=make_positive(8)).square().sum()
+    loss = tautstring.prox_tv1d(x, lam, weight=make_positive(8)).square().sum()
     first = torch.autograd.grad(loss, (x, lam), retain_graph=True)
     second = torch.autograd.grad(loss, (x, lam))
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
@@ -304,15 +304,15 @@ def saved_bytes(function):
 def test_what_is_saved_is_two_bits_an_element(make, make_positive):
     x = make(64, 160, dtype=torch.float32, requires_grad=True)
     lam = make_positive(1, dtype=torch.float32, requires_grad=True)
-    assert saved_bytes(lambda: tautline.prox_tv1d(x, lam)) == x.numel() * 2 // 8
-    assert saved_bytes(lambda: tautline.prox_tv1d(x, lam, mode="sharp")) == x.numel() * 2 // 8
+    assert saved_bytes(lambda: tautstring.prox_tv1d(x, lam)) == x.numel() * 2 // 8
+    assert saved_bytes(lambda: tautstring.prox_tv1d(x, lam, mode="sharp")) == x.numel() * 2 // 8
 
 
 def test_with_weights_x_y_and_weight_are_saved_too(make, make_positive):
     x = make(64, 160, dtype=torch.float32, requires_grad=True)
     weight = make_positive(160, dtype=torch.float32)
     expected = x.numel() * 2 // 8 + 2 * x.numel() * 4 + weight.numel() * 4
-    assert saved_bytes(lambda: tautline.prox_tv1d(x, 0.3, weight=weight)) == expected
+    assert saved_bytes(lambda: tautstring.prox_tv1d(x, 0.3, weight=weight)) == expected
 
 
 class Partitions(TorchDispatchMode):
@@ -332,7 +332,7 @@ class Partitions(TorchDispatchMode):
 
 def bytes_of_partitions(*arguments, **options):
     with Partitions(_extension.solve, _extension.solve_number) as partitions:
-        tautline.prox_tv1d(*arguments, **options)
+        tautstring.prox_tv1d(*arguments, **options)
     return partitions.bytes
 
 
@@ -360,8 +360,8 @@ def test_gradients_nobody_needs_are_not_computed(make, make_positive, monkeypatc
 
     monkeypatch.setattr(_extension, "backward", spy)
     x, lam = make(3, 8), make_positive(1)
-    tautline.prox_tv1d(x.clone().requires_grad_(), lam).sum().backward()
-    tautline.prox_tv1d(x, lam.clone().requires_grad_()).sum().backward()
+    tautstring.prox_tv1d(x.clone().requires_grad_(), lam).sum().backward()
+    tautstring.prox_tv1d(x, lam.clone().requires_grad_()).sum().backward()
     assert asked == [(True, False), (False, True)]
 
 
@@ -382,7 +382,7 @@ def test_missing_samples_have_no_gradient(make, order):
     x[:, 3] = float("nan")
     x, lam = x.requires_grad_(), lam.to(x.device).requires_grad_()
     for mode in MODES:
-        y = tautline.prox_tv1d(x, lam, weight=weight, mode=mode)
+        y = tautstring.prox_tv1d(x, lam, weight=weight, mode=mode)
         grads = torch.autograd.grad(y.square().sum(), (x, lam), create_graph=order == 2)
         if order == 2:
             grads = torch.autograd.grad(sum(g.square().sum() for g in grads), (x, lam))
@@ -391,10 +391,10 @@ def test_missing_samples_have_no_gradient(make, order):
 
 
 READINGS = {
-    "lam_max": tautline.lam_max,
-    "lam_max of weight": lambda x: tautline.lam_max(x.detach(), weight=x.exp()),
-    "certificate1d": lambda x: tautline.certificate1d(x, x, 0.3),
-    "certificate1d of lam": lambda x: tautline.certificate1d(
+    "lam_max": tautstring.lam_max,
+    "lam_max of weight": lambda x: tautstring.lam_max(x.detach(), weight=x.exp()),
+    "certificate1d": lambda x: tautstring.certificate1d(x, x, 0.3),
+    "certificate1d of lam": lambda x: tautstring.certificate1d(
         x.detach(), x.detach(), x[:, :1].exp()
     ),
 }
@@ -448,15 +448,15 @@ def test_readings_stand_beside_derivatives_of_others(make, name):
 
 def test_total_variation_is_differentiable(make):
     x = make(3, 8, requires_grad=True)
-    assert gradcheck(tautline.tv, (x,), check_forward_ad=True)
+    assert gradcheck(tautstring.tv, (x,), check_forward_ad=True)
 
 
 def test_checkpointing_recomputes_the_same(make, make_positive):
     from torch.utils.checkpoint import checkpoint
 
     x, lam = make(3, 8, requires_grad=True), make_positive(1, requires_grad=True)
-    plain = torch.autograd.grad(tautline.prox_tv1d(x, lam).square().sum(), (x, lam))
-    y = checkpoint(tautline.prox_tv1d, x, lam, use_reentrant=False)
+    plain = torch.autograd.grad(tautstring.prox_tv1d(x, lam).square().sum(), (x, lam))
+    y = checkpoint(tautstring.prox_tv1d, x, lam, use_reentrant=False)
     again = torch.autograd.grad(y.square().sum(), (x, lam))
     assert all(torch.equal(a, b) for a, b in zip(plain, again, strict=True))
 
@@ -465,7 +465,7 @@ def test_a_row_without_samples_has_no_weight_gradient_in_any_order() -> None:
     x = torch.rand(2, 4, dtype=torch.float64)
     weight = torch.tensor([[1.0] * 4, [0.0] * 4], dtype=torch.float64, requires_grad=True)
     for create_graph in (False, True):
-        y = tautline.prox_tv1d(x, 0.1, weight=weight)
+        y = tautstring.prox_tv1d(x, 0.1, weight=weight)
         (gradient,) = torch.autograd.grad(y[0].sum(), weight, create_graph=create_graph)
         assert gradient[1].tolist() == [0, 0, 0, 0]
 
@@ -475,6 +475,6 @@ def test_a_row_without_samples_hands_no_nan_to_x(mode) -> None:
     x = torch.rand(2, 4, dtype=torch.float64, requires_grad=True)
     weight = torch.tensor([[1.0] * 4, [0.0] * 4], dtype=torch.float64)
     for create_graph in (False, True):
-        y = tautline.prox_tv1d(x, 0.1, weight=weight, mode=mode)
+        y = tautstring.prox_tv1d(x, 0.1, weight=weight, mode=mode)
         (gradient,) = torch.autograd.grad(y.square().sum(), x, create_graph=create_graph)
         assert gradient[1].tolist() == [0, 0, 0, 0]

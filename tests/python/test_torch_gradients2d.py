@@ -1,4 +1,4 @@
-# Derivatives of tautline.prox_tv2d: first and second, backward and forward, of the iterations
+# Derivatives of tautstring.prox_tv2d: first and second, backward and forward, of the iterations
 # and of the solution; what is saved for them; their dtypes and shapes.
 import pytest
 import torch
@@ -6,8 +6,8 @@ from test_torch_gradients import Partitions, check_all_derivatives, every_hessia
 from torch.autograd import forward_ad
 from torch_support import DTYPES, assert_close
 
-import tautline
-from tautline import _extension
+import tautstring
+from tautstring import _extension
 
 MODES = ["smooth", "sharp"]
 # Iterations as they are done, and calls that come near the solution.
@@ -29,7 +29,9 @@ def solver(request):
 def test_derivatives_of_x_and_lam(make, make_positive, solver, mode, lam_shape):
     x = make(2, 4, 5, requires_grad=True)
     lam = make_positive(*lam_shape, requires_grad=True)
-    check_all_derivatives(lambda x, lam: tautline.prox_tv2d(x, lam, mode=mode, **solver), (x, lam))
+    check_all_derivatives(
+        lambda x, lam: tautstring.prox_tv2d(x, lam, mode=mode, **solver), (x, lam)
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def test_derivatives_of_both_lams(make, make_positive, solver, row_shape, column
         make_positive(*column_shape, requires_grad=True),
     )
     check_all_derivatives(
-        lambda x, rows, columns: tautline.prox_tv2d(x, (rows, columns), **solver), arguments
+        lambda x, rows, columns: tautstring.prox_tv2d(x, (rows, columns), **solver), arguments
     )
 
 
@@ -51,24 +53,28 @@ def test_derivatives_of_both_lams(make, make_positive, solver, row_shape, column
 def test_derivatives_along_any_dims_of_any_strides(make, make_positive, solver, dims):
     x = make(3, 4, 2).permute(2, 0, 1).requires_grad_()
     lam = make_positive(1, 1, 1, requires_grad=True)
-    check_all_derivatives(lambda x, lam: tautline.prox_tv2d(x, lam, dims=dims, **solver), (x, lam))
+    check_all_derivatives(
+        lambda x, lam: tautstring.prox_tv2d(x, lam, dims=dims, **solver), (x, lam)
+    )
 
 
 def test_derivatives_with_numbers_as_lams(make, make_positive, solver):
     x = make(2, 4, 5, requires_grad=True)
     lam = make_positive(requires_grad=True)
-    check_all_derivatives(lambda x: tautline.prox_tv2d(x, 0.3, **solver), (x,))
-    check_all_derivatives(lambda lam: tautline.prox_tv2d(x.detach(), (0.3, lam), **solver), (lam,))
-    check_all_derivatives(lambda x, lam: tautline.prox_tv2d(x, (lam, 0.3), **solver), (x, lam))
+    check_all_derivatives(lambda x: tautstring.prox_tv2d(x, 0.3, **solver), (x,))
+    check_all_derivatives(
+        lambda lam: tautstring.prox_tv2d(x.detach(), (0.3, lam), **solver), (lam,)
+    )
+    check_all_derivatives(lambda x, lam: tautstring.prox_tv2d(x, (lam, 0.3), **solver), (x, lam))
 
 
 def test_derivatives_of_a_call_with_a_start(make, make_positive):
     x, lam = make(2, 4, 5, requires_grad=True), make_positive(requires_grad=True)
-    _, info = tautline.prox_tv2d(x, lam, return_info=True)
+    _, info = tautstring.prox_tv2d(x, lam, return_info=True)
     start = 0.5 * info.dual
     for options in (SOLVERS["dykstra"], SOLVERS["accelerated"]):
         check_all_derivatives(
-            lambda x, lam, options=options: tautline.prox_tv2d(x, lam, start=start, **options),
+            lambda x, lam, options=options: tautstring.prox_tv2d(x, lam, start=start, **options),
             (x, lam),
         )
 
@@ -76,7 +82,7 @@ def test_derivatives_of_a_call_with_a_start(make, make_positive):
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 1), (3, 1, 1)])
 def test_derivatives_of_tiny_images(make, make_positive, solver, shape):
     x, lam = make(*shape, requires_grad=True), make_positive(requires_grad=True)
-    check_all_derivatives(lambda x, lam: tautline.prox_tv2d(x, lam, **solver), (x, lam))
+    check_all_derivatives(lambda x, lam: tautstring.prox_tv2d(x, lam, **solver), (x, lam))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -85,7 +91,7 @@ def test_hessians_by_all_orders_of_transforms_agree(make, make_positive, solver,
 
     def loss(x, rows, columns):
         pair = (rows, columns.sum())
-        return tautline.prox_tv2d(x.square(), pair, mode=mode, **solver).sin().sum()
+        return tautstring.prox_tv2d(x.square(), pair, mode=mode, **solver).sin().sum()
 
     expected = torch.autograd.functional.hessian(loss, arguments)
     assert expected[0][1].abs().max() > 0
@@ -98,7 +104,7 @@ def test_tangents_are_not_zero(make, make_positive, solver):
     tangents = torch.ones_like(x), torch.full_like(lam, 0.1)
 
     def solve(x, lam):
-        return tautline.prox_tv2d(x, lam, **solver)
+        return tautstring.prox_tv2d(x, lam, **solver)
 
     for primals in ((x, lam), (x.clone().requires_grad_(), lam)):
         _, by_func = torch.func.jvp(solve, primals, tangents)
@@ -115,7 +121,7 @@ def test_vmap_over_any_argument_is_the_loop(make, make_positive, solver):
     start = 0.1 * make(4, 3, 6, 5)
 
     def solve(x, rows, columns, start):
-        return tautline.prox_tv2d(
+        return tautstring.prox_tv2d(
             x, (rows, columns), start=start, mode="sharp", return_info=True, **solver
         )
 
@@ -148,7 +154,7 @@ def test_per_sample_gradients_by_vmap_of_grad(make, make_positive, solver):
     x, lam = make(4, 3, 6, 20), make_positive(4)  # batches of 3 images, rows of two words
 
     def loss(x, lam):
-        return tautline.prox_tv2d(x, lam, **solver).square().sum()
+        return tautstring.prox_tv2d(x, lam, **solver).square().sum()
 
     grads = torch.vmap(torch.func.grad(loss, argnums=(0, 1)))(x, lam)
     for i in range(4):
@@ -160,7 +166,7 @@ def test_vmap_in_vmap_is_the_loop_of_loops(make, make_positive, solver):
     x, lam = make(2, 3, 2, 4, 18), make_positive(3)
 
     def loss(x, lam):
-        return tautline.prox_tv2d(x, lam, **solver).square().sum()
+        return tautstring.prox_tv2d(x, lam, **solver).square().sum()
 
     grad = torch.func.grad(loss, argnums=(0, 1))
     grads = torch.vmap(torch.vmap(grad), in_dims=(0, None))(x, lam)
@@ -176,7 +182,7 @@ def test_jacobians_of_a_batch_of_images_agree(make):
     x = make(2, 4, 18)
 
     def solve(x):
-        return tautline.prox_tv2d(x, 0.3)
+        return tautstring.prox_tv2d(x, 0.3)
 
     by_rows, by_columns = torch.func.jacrev(solve)(x), torch.func.jacfwd(solve)(x)
     torch.testing.assert_close(by_rows, by_columns)
@@ -187,7 +193,7 @@ def test_functionalize_alone_gives_the_same(make, make_positive):
     x, lam = make(3, 6, 5, requires_grad=True), make_positive(3, 1, 1, requires_grad=True)
 
     def solve(x, lam):
-        return tautline.prox_tv2d(x.clone().add_(1), lam)
+        return tautstring.prox_tv2d(x.clone().add_(1), lam)
 
     y = torch.func.functionalize(solve)(x, lam)
     assert torch.equal(y, solve(x, lam))
@@ -197,7 +203,7 @@ def test_functionalize_alone_gives_the_same(make, make_positive):
 
 def gradients_of(x, lam, grad_y, **options):
     x, lam = x.clone().requires_grad_(), lam.clone().requires_grad_()
-    return torch.autograd.grad(tautline.prox_tv2d(x, lam, **options), (x, lam), grad_y)
+    return torch.autograd.grad(tautstring.prox_tv2d(x, lam, **options), (x, lam), grad_y)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -220,7 +226,7 @@ def test_gradients_have_the_shapes_and_dtypes_of_their_arguments(make, make_posi
         make_positive(3, 1, 1, dtype=torch.float32, requires_grad=True),
         make_positive(7, 1, dtype=torch.float64, requires_grad=True),
     ]
-    tautline.prox_tv2d(arguments[0], tuple(arguments[1:]), **solver).sum().backward()
+    tautstring.prox_tv2d(arguments[0], tuple(arguments[1:]), **solver).sum().backward()
     for argument in arguments:
         assert argument.grad.shape == argument.shape
         assert argument.grad.dtype == argument.dtype
@@ -228,7 +234,7 @@ def test_gradients_have_the_shapes_and_dtypes_of_their_arguments(make, make_posi
 
 def test_a_gradient_in_channels_last_stays_so(make):
     x = make(2, 3, 5, 6).to(memory_format=torch.channels_last).requires_grad_()
-    (grad_x,) = torch.autograd.grad(tautline.prox_tv2d(x, 0.3).square().sum(), x)
+    (grad_x,) = torch.autograd.grad(tautstring.prox_tv2d(x, 0.3).square().sum(), x)
     assert grad_x.is_contiguous(memory_format=torch.channels_last)
 
 
@@ -238,7 +244,7 @@ def test_shared_lam_is_summed_in_float64(make):
     _, shared = gradients_of(x, lam, grad_y)
     pair = [lam.expand(500, 8, 1).clone().requires_grad_() for _ in range(2)]
     pair[1] = lam.expand(500, 1, 8).clone().requires_grad_()
-    each = torch.autograd.grad(tautline.prox_tv2d(x, tuple(pair)), pair, grad_y)
+    each = torch.autograd.grad(tautstring.prox_tv2d(x, tuple(pair)), pair, grad_y)
     assert shared == each[0].double().sum().float() + each[1].double().sum().float()
 
 
@@ -262,7 +268,7 @@ def test_an_image_that_is_not_finite_disturbs_no_other_gradient(make, solver):
 
 def test_backward_twice_with_retain_graph_gives_the_same(make, make_positive, solver):
     x, lam = make(3, 8, 5, requires_grad=True), make_positive(requires_grad=True)
-    loss = tautline.prox_tv2d(x, lam, **solver).square().sum()
+    loss = tautstring.prox_tv2d(x, lam, **solver).square().sum()
     first = torch.autograd.grad(loss, (x, lam), retain_graph=True)
     second = torch.autograd.grad(loss, (x, lam))
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
@@ -273,15 +279,15 @@ def test_what_is_saved_is_four_bits_a_pixel_and_iteration(make, make_positive):
     lam = make_positive(dtype=torch.float32, requires_grad=True)
     codes, done, momentum = x.numel() // 2, 16 * 4, 16 * 8
     for iterations in (1, 4):
-        saved = saved_bytes(lambda k=iterations: tautline.prox_tv2d(x, lam, iterations=k))
+        saved = saved_bytes(lambda k=iterations: tautstring.prox_tv2d(x, lam, iterations=k))
         assert saved == iterations * (codes + momentum) + done
     # Of the solution, however many iterations there may be.
-    assert saved_bytes(lambda: tautline.prox_tv2d(x, lam, tol=1e-3)) == codes + done
+    assert saved_bytes(lambda: tautstring.prox_tv2d(x, lam, tol=1e-3)) == codes + done
 
 
 def bytes_of_partitions(*arguments, **options):
     with Partitions(_extension.solve2d, _extension.solve2d_number) as partitions:
-        tautline.prox_tv2d(*arguments, **options)
+        tautstring.prox_tv2d(*arguments, **options)
     return partitions.bytes
 
 
@@ -313,7 +319,7 @@ def test_start_has_no_gradient_and_says_so(make):
     x, start = make(3, 6, 5), make(3, 6, 5)
 
     def solve(start):
-        return tautline.prox_tv2d(x, 0.3, start=start).square().sum()
+        return tautstring.prox_tv2d(x, 0.3, start=start).square().sum()
 
     def backward():
         solve(start.clone().requires_grad_()).backward()
@@ -334,14 +340,14 @@ def test_start_has_no_gradient_and_says_so(make):
 
 def test_reports_have_no_gradient(make):
     x = make(3, 6, 5, requires_grad=True)
-    y, info = tautline.prox_tv2d(x, 0.3, return_info=True)
+    y, info = tautstring.prox_tv2d(x, 0.3, return_info=True)
     assert y.requires_grad and not any(part.requires_grad for part in info)
     (grad_x,) = torch.autograd.grad(y.square().sum(), x)
-    (expected,) = torch.autograd.grad(tautline.prox_tv2d(x, 0.3).square().sum(), x)
+    (expected,) = torch.autograd.grad(tautstring.prox_tv2d(x, 0.3).square().sum(), x)
     assert torch.equal(grad_x, expected)
     # Nor a tangent: what stands beside them has its own derivative alone.
     _, tangent = torch.func.jvp(
-        lambda x: x * tautline.prox_tv2d(x, 0.3, return_info=True)[1].gap[:, None, None],
+        lambda x: x * tautstring.prox_tv2d(x, 0.3, return_info=True)[1].gap[:, None, None],
         (x.detach(),),
         (torch.ones_like(x),),
     )
@@ -352,7 +358,7 @@ def test_checkpointing_recomputes_the_same(make, make_positive):
     from torch.utils.checkpoint import checkpoint
 
     x, lam = make(3, 8, 5, requires_grad=True), make_positive(requires_grad=True)
-    plain = torch.autograd.grad(tautline.prox_tv2d(x, lam).square().sum(), (x, lam))
-    y = checkpoint(tautline.prox_tv2d, x, lam, use_reentrant=False)
+    plain = torch.autograd.grad(tautstring.prox_tv2d(x, lam).square().sum(), (x, lam))
+    y = checkpoint(tautstring.prox_tv2d, x, lam, use_reentrant=False)
     again = torch.autograd.grad(y.square().sum(), (x, lam))
     assert all(torch.equal(a, b) for a, b in zip(plain, again, strict=True))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-import tautline
-from tautline import TVLayer
+import tautstring
+from tautstring import TVLayer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DIRECTIONS = {
@@ -28,9 +28,9 @@ def test_directions_run_along_their_dim(make, direction, mode):
     x = make(*shape, dtype=torch.float32)
     layer = TVLayer(1, mode=mode, direction=direction, lam=0.3, learnable=False).to(x.device)
     if dim is None:
-        expected = tautline.prox_tv2d(x, layer.fixed_lam, mode=mode)
+        expected = tautstring.prox_tv2d(x, layer.fixed_lam, mode=mode)
     else:
-        expected = tautline.prox_tv1d(x, layer.fixed_lam, dim=dim, mode=mode)
+        expected = tautstring.prox_tv1d(x, layer.fixed_lam, dim=dim, mode=mode)
     assert torch.equal(layer(x), expected)
 
 
@@ -51,7 +51,7 @@ def test_every_call_iterates_as_the_layer_was_told(make, options):
     x = make(2, 3, 5, 6, requires_grad=True)
     layer = TVLayer(3, lam=0.3, **options).to(x.device, x.dtype)
     y = layer(x)
-    expected = tautline.prox_tv2d(x, layer.lam.view(3, 1, 1), **options)
+    expected = tautstring.prox_tv2d(x, layer.lam.view(3, 1, 1), **options)
     assert torch.equal(y, expected)
     grads = [torch.autograd.grad(z.square().sum(), (x, layer.raw_lam)) for z in (y, expected)]
     torch.testing.assert_close(*grads, rtol=0, atol=0)
@@ -60,8 +60,8 @@ def test_every_call_iterates_as_the_layer_was_told(make, options):
 def test_an_image_layer_takes_a_pair_of_lambdas_with_the_call(make, make_positive):
     x, pair = make(2, 3, 5, 6), (make_positive(5, 5), make_positive(2, 1, 1, 1))
     layer = TVLayer(1).to(x.device)
-    assert torch.equal(layer(x, lam=pair), tautline.prox_tv2d(x, pair))
-    assert torch.equal(layer(x, lam=(0.3, 0)), tautline.prox_tv1d(x, 0.3))
+    assert torch.equal(layer(x, lam=pair), tautstring.prox_tv2d(x, pair))
+    assert torch.equal(layer(x, lam=(0.3, 0)), tautstring.prox_tv1d(x, 0.3))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -109,7 +109,7 @@ def test_lambdas_given_with_the_call_go_before_the_own(make, make_positive, lam_
     lam = make_positive(*lam_shape, requires_grad=True)
     layer = TVLayer(1, direction="row").to(x.device)
     y = layer(x, lam=lam)
-    assert torch.equal(y, tautline.prox_tv1d(x, lam))
+    assert torch.equal(y, tautstring.prox_tv1d(x, lam))
     y.sum().backward()
     assert lam.grad.shape == lam.shape and layer.raw_lam.grad is None
     assert torch.equal(layer(x, lam=0), x)
@@ -134,7 +134,7 @@ def test_gradients_reach_the_parameter(make, direction, channels):
 def test_the_layer_learns_a_known_lambda(make, factor):
     known = torch.tensor([0.2, 0.5], dtype=torch.float64)
     x = make(8, 2, 100)
-    assert (tautline.lam_max(x).cpu() > 10 * known).any(0).all()  # beyond it nothing is learnt
+    assert (tautstring.lam_max(x).cpu() > 10 * known).any(0).all()  # beyond it nothing is learnt
     target = TVLayer(2, direction="1d", lam=known, learnable=False, dtype=x.dtype).to(x.device)(x)
     layer = TVLayer(2, direction="1d", lam=factor * known, dtype=x.dtype).to(x.device)
     optimizer = torch.optim.Adam(layer.parameters(), lr=0.2)
@@ -286,11 +286,11 @@ def test_device_and_dtype_are_those_of_the_lambda(device):
 
 
 def test_a_small_lambda_starts_where_its_inverse_fits() -> None:
-    layer = tautline.TVLayer(1, direction="row", lam=1e-8, dtype=torch.float16)
+    layer = tautstring.TVLayer(1, direction="row", lam=1e-8, dtype=torch.float16)
     assert layer.raw_lam.isfinite().all()
     assert 0.9e-8 < float(layer.lam.detach()) < 1.1e-8
 
 
 def test_dtype_must_be_floating() -> None:
     with pytest.raises(TypeError, match=r"dtype: must be a floating dtype, got torch\.int64"):
-        tautline.TVLayer(1, direction="row", dtype=torch.int64)
+        tautstring.TVLayer(1, direction="row", dtype=torch.int64)

@@ -1,14 +1,14 @@
-# tautline.prox_tv1d by the Newton solver: values, what is reported, starts, shapes, special values,
-# bad arguments.
+# tautstring.prox_tv1d by the Newton solver: values, what is reported, starts, shapes,
+# special values, bad arguments.
 import numpy as np
 import pytest
 import torch
 from test_torch_bad_input import assert_raises
 from torch_support import DTYPES, assert_close
 
-import tautline
-import tautline.numpy as tn
-from tautline import Newton, TVLayer
+import tautstring
+import tautstring.numpy as tn
+from tautstring import Newton, TVLayer
 
 MODES = ["smooth", "sharp"]
 # Rows that end by themselves, and rows that the direct solver has to finish.
@@ -21,7 +21,7 @@ def solver(request):
 
 
 def solve(x, lam, solver="newton", **options):
-    return tautline.prox_tv1d(x, lam, solver=solver, **options)
+    return tautstring.prox_tv1d(x, lam, solver=solver, **options)
 
 
 def objective(x, y, lam):
@@ -35,20 +35,20 @@ def test_it_agrees_with_the_direct_solver(make, solver, dtype, mode):
         x = make(6, n, dtype=dtype)
         y = solve(x, 0.7, solver, mode=mode)
         assert (y.shape, y.dtype, y.device) == (x.shape, x.dtype, x.device)
-        assert_close(y, tautline.prox_tv1d(x.double(), 0.7, mode=mode), x)
+        assert_close(y, tautstring.prox_tv1d(x.double(), 0.7, mode=mode), x)
 
 
 def test_certificate_proves_the_solution(make, solver):
     x = make(6, 1000)
     for lam in (0.1, 1.0, 30.0):
-        violation = tautline.certificate1d(x, solve(x, lam, solver), lam)
+        violation = tautstring.certificate1d(x, solve(x, lam, solver), lam)
         assert float(violation.max()) <= 1000 * torch.finfo(x.dtype).eps
 
 
 @pytest.mark.parametrize("lam_shape", [(), (1,), (3, 1), (2, 1, 1), (11,), (2, 1, 11), (2, 3, 11)])
 def test_lam_one_a_row_one_an_edge_and_shared(make, make_positive, solver, lam_shape):
     x, lam = make(2, 3, 12), make_positive(*lam_shape)
-    assert_close(solve(x, lam, solver), tautline.prox_tv1d(x, lam), x)
+    assert_close(solve(x, lam, solver), tautstring.prox_tv1d(x, lam), x)
 
 
 @pytest.mark.parametrize("dim", [-1, 0, 1, -2])
@@ -57,7 +57,7 @@ def test_any_shape_along_any_dim(make, shape, dim):
     x = make(*shape)
     y, info = solve(x, 0.4, dim=dim, return_info=True)
     if x.numel():
-        assert_close(y, tautline.prox_tv1d(x, 0.4, dim=dim), x)
+        assert_close(y, tautstring.prox_tv1d(x, 0.4, dim=dim), x)
     batch = x.movedim(dim, -1).shape[:-1]
     assert info.iterations.shape == info.gap.shape == info.converged.shape == batch
     assert info.dual.movedim(dim, -1).shape == (*batch, max(shape[dim] - 1, 0))
@@ -67,7 +67,7 @@ def test_any_shape_along_any_dim(make, shape, dim):
 def test_tiny_rows(make, shape):
     x = make(*shape)
     y, info = solve(x, 0.4, return_info=True)
-    assert torch.equal(y, tautline.prox_tv1d(x, 0.4))
+    assert torch.equal(y, tautstring.prox_tv1d(x, 0.4))
     assert info.gap.shape == () and info.dual.numel() == max(x.numel() - 1, 0)
     assert torch.equal(solve(x, 0.4, start=info.dual), y)
 
@@ -109,7 +109,7 @@ def test_the_gap_of_what_has_converged_is_nothing_but_rounding(make):
 @pytest.mark.parametrize("tol", [0, 1e-3])
 def test_gap_bounds_what_is_above_the_optimum(make, tol):
     x = make(6, 200)
-    optimum = objective(x, tautline.prox_tv1d(x, 5.0), 5.0)
+    optimum = objective(x, tautstring.prox_tv1d(x, 5.0), 5.0)
     cut = Newton(iterations=1, tol=tol)
     y, info = solve(x, 5.0, cut, polish=False, return_info=True)
     excess = objective(x, y, 5.0) - optimum
@@ -123,10 +123,10 @@ def test_polish_finishes_what_has_not_converged(make):
     rough, info = solve(x, 5.0, cut, polish=False, return_info=True)
     is_rough = ~info.converged
     assert is_rough.sum() >= 4 and info.iterations.tolist() == [1] * 6
-    assert (tautline.certificate1d(x, rough, 5.0)[is_rough] > 1e-6).all()
+    assert (tautstring.certificate1d(x, rough, 5.0)[is_rough] > 1e-6).all()
     polished, info = solve(x, 5.0, cut, return_info=True)
     assert torch.equal(~info.converged, is_rough)
-    assert (tautline.certificate1d(x, polished, 5.0) < 1e-12).all()
+    assert (tautstring.certificate1d(x, polished, 5.0) < 1e-12).all()
 
 
 def test_each_row_stops_by_itself(make):
@@ -144,7 +144,7 @@ def test_dual_is_where_a_later_call_starts(make):
     for later, most in ((x, 1), (near, int(cold.iterations.min()) - 1)):
         again, warm = solve(later, 1.0, start=cold.dual, return_info=True)
         assert warm.converged.all() and (warm.iterations <= most).all()
-        assert_close(again, tautline.prox_tv1d(later, 1.0), x)
+        assert_close(again, tautstring.prox_tv1d(later, 1.0), x)
 
 
 def test_any_start_leads_to_the_solution(make):
@@ -152,7 +152,7 @@ def test_any_start_leads_to_the_solution(make):
     bad = make(4, 49)
     bad[1], bad[2, 7], bad[3] = float("nan"), float("inf"), 1e30
     for start in (torch.zeros_like(bad), 100 * make(4, 49), bad, bad.float(), make(49, 4).t()):
-        assert_close(solve(x, 0.5, start=start), tautline.prox_tv1d(x, 0.5), x)
+        assert_close(solve(x, 0.5, start=start), tautstring.prox_tv1d(x, 0.5), x)
 
 
 def test_neither_the_report_nor_a_gradient_changes_a_bit(make, solver):
@@ -202,7 +202,7 @@ def test_lam_zero_copies_bit_for_bit_beside_others(make):
     for given in (lam, lam.expand(4, 29)):
         y, info = solve(x, given, return_info=True)
         assert torch.equal(y[::2].view(torch.int32), x[::2].view(torch.int32))
-        assert_close(y[1::2], tautline.prox_tv1d(x[1::2], lam[1::2]), x[1::2])
+        assert_close(y[1::2], tautstring.prox_tv1d(x[1::2], lam[1::2]), x[1::2])
         assert info.iterations[::2].tolist() == info.gap[::2].tolist() == [0, 0]
         assert not info.converged[::2].any()
         assert info.converged[1::2].all()
@@ -212,8 +212,8 @@ def test_an_edge_of_lam_zero_parts_a_row(make):
     x, lam = make(3, 30), torch.full((29,), 0.5, dtype=torch.float64)
     lam[12] = 0
     y = solve(x, lam.to(x.device))
-    assert_close(y[:, :13], tautline.prox_tv1d(x[:, :13], 0.5), x)
-    assert_close(y[:, 13:], tautline.prox_tv1d(x[:, 13:], 0.5), x)
+    assert_close(y[:, :13], tautstring.prox_tv1d(x[:, :13], 0.5), x)
+    assert_close(y[:, 13:], tautstring.prox_tv1d(x[:, 13:], 0.5), x)
 
 
 def test_lam_inf_gives_the_mean(make, solver):
@@ -241,7 +241,7 @@ def test_it_converges_whatever_the_scale_of_the_data(make, dtype, low, high):
     lam = 0.3 * (high - low)
     y, info = solve(x, lam, return_info=True)
     assert info.converged.all()
-    assert_close(y, tautline.prox_tv1d(x.double(), lam), x)
+    assert_close(y, tautstring.prox_tv1d(x.double(), lam), x)
 
 
 @pytest.mark.parametrize("direction", ["row", "col", "1d"])
@@ -289,7 +289,7 @@ def test_the_direct_solver_refuses_what_it_has_no_use_for():
         ("return_info", True, "return_info: must be False with solver='direct', got True"),
     ):
         options = {name: value}
-        assert_raises(ValueError, message, lambda o=options: tautline.prox_tv1d(X, 1.0, **o))
+        assert_raises(ValueError, message, lambda o=options: tautstring.prox_tv1d(X, 1.0, **o))
 
 
 def test_layers_of_images_refuse_the_solver():

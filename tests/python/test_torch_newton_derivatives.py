@@ -14,8 +14,8 @@ from test_torch_newton import MODES, SOLVERS, solve
 from torch.autograd import forward_ad
 from torch_support import DTYPES, assert_close
 
-import tautline
-from tautline import Newton, TVLayer, _extension
+import tautstring
+from tautstring import Newton, TVLayer, _extension
 
 
 @pytest.fixture(params=SOLVERS)
@@ -75,7 +75,7 @@ def test_gradients_are_those_of_the_direct_solver(make, dtype):
     for each in ("newton", "direct"):
         arguments = [x.clone().requires_grad_(), torch.full((6, 1), 0.5, device=x.device)]
         arguments[1].requires_grad_()
-        y = tautline.prox_tv1d(*arguments, solver=each)
+        y = tautstring.prox_tv1d(*arguments, solver=each)
         results.append(torch.autograd.grad(y, arguments, grad_y))
     # Two precisions may split a near-tie differently.
     same = ((results[0][0] - results[1][0]).abs() < 1e-2).all(1)

@@ -11,8 +11,8 @@ import pytest
 import torch
 from test_package import FORBID_TORCH, run_python
 
-import tautline
-from tautline import _extension, _numpy, functional, layers
+import tautstring
+from tautstring import _extension, _numpy, functional, layers
 
 OLD_TORCH = """
 import sys, types
@@ -34,39 +34,39 @@ def error_of(code):
 
 
 def test_names_of_the_package_are_those_of_its_modules():
-    for name in tautline.__all__:
-        assert getattr(tautline, name) is not None
-        assert name in dir(tautline)
+    for name in tautstring.__all__:
+        assert getattr(tautstring, name) is not None
+        assert name in dir(tautstring)
     public = {*functional.__all__, *layers.__all__}
-    assert public == set(tautline.__all__) - {"__version__"}
+    assert public == set(tautstring.__all__) - {"__version__"}
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'prox_tv9d'"):
-        _ = tautline.prox_tv9d
+        _ = tautstring.prox_tv9d
 
 
 def test_torch_is_loaded_when_a_name_is_used():
     run_python(
-        "import sys, tautline\n"
+        "import sys, tautstring\n"
         "assert 'torch' not in sys.modules\n"
-        "tautline.prox_tv1d\n"
+        "tautstring.prox_tv1d\n"
         "assert 'torch' in sys.modules\n"
         "assert 'torch.distributed.tensor' not in sys.modules"
     )
 
 
 def test_without_torch_one_sentence_says_what_to_do():
-    message = error_of(FORBID_TORCH + "import tautline; tautline.TVLayer")
+    message = error_of(FORBID_TORCH + "import tautstring; tautstring.TVLayer")
     assert message == (
-        "ImportError: tautline works on torch tensors where torch 2.11 or newer is installed "
-        "(pip install 'tautline[torch]'); tautline.numpy works without it"
+        "ImportError: tautstring works on torch tensors where torch 2.11 or newer is installed "
+        "(pip install 'tautstring[torch]'); tautstring.numpy works without it"
     )
 
 
 def test_with_an_old_torch_one_sentence_names_it():
-    message = error_of(OLD_TORCH + "import tautline; tautline.prox_tv1d")
-    assert message == "ImportError: tautline needs torch 2.11 or newer, found torch 2.4.1"
+    message = error_of(OLD_TORCH + "import tautstring; tautstring.prox_tv1d")
+    assert message == "ImportError: tautstring needs torch 2.11 or newer, found torch 2.4.1"
 
 
 def test_a_package_without_the_ops_says_so():
@@ -74,11 +74,11 @@ def test_a_package_without_the_ops_says_so():
         "import pathlib\n"
         "exists = pathlib.Path.exists\n"
         "pathlib.Path.exists = lambda self: self.name != '_C_stable.so' and exists(self)\n"
-        "import tautline; tautline.prox_tv1d"
+        "import tautstring; tautstring.prox_tv1d"
     )
     assert message == (
-        "ImportError: this tautline was built for NumPy alone; build it without "
-        "TAUTLINE_TORCH=OFF, or use tautline.numpy"
+        "ImportError: this tautstring was built for NumPy alone; build it without "
+        "TAUTSTRING_TORCH=OFF, or use tautstring.numpy"
     )
 
 
@@ -89,7 +89,9 @@ def test_torch_has_the_function_that_calls_on_cuda_look_up():
     assert library.aoti_torch_get_current_cuda_stream
 
 
-@pytest.mark.skipif(not tautline.show_config()["cuda"], reason="tautline was built without CUDA")
+@pytest.mark.skipif(
+    not tautstring.show_config()["cuda"], reason="tautstring was built without CUDA"
+)
 def test_a_package_has_its_cuda_kernels_once():
     has_kernels = {
         library: b".nv_fatbin" in Path(library).read_bytes()
@@ -101,8 +103,8 @@ def test_a_package_has_its_cuda_kernels_once():
 def test_works_where_no_gpu_can_be_seen(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     run_python(
-        "import torch, tautline\n"
-        "assert tautline.prox_tv1d(torch.tensor([0.0, 4.0]), 1.0).tolist() == [1.0, 3.0]"
+        "import torch, tautstring\n"
+        "assert tautstring.prox_tv1d(torch.tensor([0.0, 4.0]), 1.0).tolist() == [1.0, 3.0]"
     )
 
 

@@ -1,4 +1,4 @@
-# tautline.prox_tv1d on torch tensors: values, dtypes, shapes, strides, special values.
+# tautstring.prox_tv1d on torch tensors: values, dtypes, shapes, strides, special values.
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch_support import DTYPES, assert_close
 
-import tautline
-import tautline.numpy as tn
+import tautstring
+import tautstring.numpy as tn
 
 MODES = ["smooth", "sharp"]
 
 
 def solve_by_numpy(x, lam, **options):
-    """The same by tautline.numpy in float64, whose tests prove optimality."""
+    """The same by tautstring.numpy in float64, whose tests prove optimality."""
 
     def as_numpy(value):
         is_tensor = isinstance(value, torch.Tensor)
@@ -26,7 +26,7 @@ def solve_by_numpy(x, lam, **options):
 
 
 def assert_solves(x, lam, **options):
-    y = tautline.prox_tv1d(x, lam, **options)
+    y = tautstring.prox_tv1d(x, lam, **options)
     assert (y.shape, y.dtype, y.device) == (x.shape, x.dtype, x.device)
     if x.numel():
         assert_close(y.cpu(), solve_by_numpy(x, lam, **options), x.detach().cpu())
@@ -41,7 +41,7 @@ def test_every_dtype_agrees_with_float64(make, dtype, mode):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_certificate_proves_the_solution(make, dtype):
     x = make(6, 200, dtype=dtype)
-    violation = tautline.certificate1d(x, tautline.prox_tv1d(x, 0.7), 0.7)
+    violation = tautstring.certificate1d(x, tautstring.prox_tv1d(x, 0.7), 0.7)
     assert violation.shape == (6,)
     # Rounding y to its dtype moves the sums of a row by up to half a unit a sample.
     assert float(violation.max()) <= 200 * torch.finfo(dtype).eps
@@ -58,7 +58,7 @@ def test_tiny_rows(make, shape):
     x = make(*shape)
     assert_solves(x, 0.4)
     if x.numel() <= 1:
-        assert torch.equal(tautline.prox_tv1d(x, 0.4), x)
+        assert torch.equal(tautstring.prox_tv1d(x, 0.4), x)
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,16 @@ def test_missing_samples_are_not_read(make):
     x = make(3, 12)
     weight = torch.ones_like(x)
     weight[:, 4:6] = 0
-    filled = tautline.prox_tv1d(x, 0.3, weight=weight)
+    filled = tautstring.prox_tv1d(x, 0.3, weight=weight)
     x[:, 4:6] = float("nan")
-    assert torch.equal(tautline.prox_tv1d(x, 0.3, weight=weight), filled)
+    assert torch.equal(tautstring.prox_tv1d(x, 0.3, weight=weight), filled)
 
 
 @pytest.mark.parametrize("number", [1, 0.5, np.float32(0.5), np.float64(0.5), Fraction(1, 2), True])
 def test_numbers_of_any_type_are_lambdas(make, number):
     x = make(3, 12)
-    expected = tautline.prox_tv1d(x, torch.tensor(float(number), device=x.device))
-    assert torch.equal(tautline.prox_tv1d(x, number), expected)
+    expected = tautstring.prox_tv1d(x, torch.tensor(float(number), device=x.device))
+    assert torch.equal(tautstring.prox_tv1d(x, number), expected)
 
 
 def test_dtypes_of_x_lam_and_weight_may_differ(make, make_positive):
@@ -121,7 +121,7 @@ def test_lam_zero_is_the_identity_bit_for_bit(device, make_positive, dtype, mode
             -0.0,
             *(torch.zeros(s, device=device) for s in [(), (2, 1), (7,), (2, 7)]),
         ):
-            assert_same_bits(tautline.prox_tv1d(x, lam, weight=weight, mode=mode), x)
+            assert_same_bits(tautstring.prox_tv1d(x, lam, weight=weight, mode=mode), x)
 
 
 @pytest.mark.parametrize("n", [8, 300, 5000])
@@ -132,7 +132,7 @@ def test_rows_with_lam_zero_are_copied_beside_others(make, make_positive, mode, 
     lam = torch.tensor([0, 0.3, 0, 0.5], device=x.device)[:, None]
     for given in (lam, lam.expand(4, n - 1)):
         for weight in (None, make_positive(n)):
-            y = tautline.prox_tv1d(x, given, weight=weight, mode=mode)
+            y = tautstring.prox_tv1d(x, given, weight=weight, mode=mode)
             assert_same_bits(y[::2], x[::2])
             assert not torch.equal(y[1::2], x[1::2])
 
@@ -141,8 +141,8 @@ def test_rows_with_lam_zero_are_copied_beside_others(make, make_positive, mode, 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_lam_zero_along_one_dim_then_the_other_is_the_identity(make, dtype, mode):
     x = make(2, 3, 20, 30, dtype=dtype)
-    y = tautline.prox_tv1d(x, 0.0, dim=-1, mode=mode)
-    assert_same_bits(tautline.prox_tv1d(y, torch.zeros(3, 1, 1).to(x), dim=-2, mode=mode), x)
+    y = tautstring.prox_tv1d(x, 0.0, dim=-1, mode=mode)
+    assert_same_bits(tautstring.prox_tv1d(y, torch.zeros(3, 1, 1).to(x), dim=-2, mode=mode), x)
 
 
 @pytest.mark.parametrize("lam", [1e5, 3.4028235677973366e38, 1e39, 1e300, 10**300])
@@ -151,7 +151,7 @@ def test_lam_beyond_any_float32_gives_the_mean(make, make_positive, dtype, lam):
     x, weight = make(6, 200, dtype=dtype), make_positive(200)
     given = torch.tensor(lam, dtype=torch.float64, device=x.device)
     mean = x.double().mean(-1, keepdim=True).expand_as(x)
-    assert_close(tautline.prox_tv1d(x, lam), mean, x)
+    assert_close(tautstring.prox_tv1d(x, lam), mean, x)
     for mode in MODES:
         for value in (lam, given, given.expand(6, 1), given.expand(199)):
             assert_solves(x, value, mode=mode)
@@ -163,15 +163,15 @@ def test_lam_beyond_any_float32_gives_the_mean(make, make_positive, dtype, lam):
 
 def test_lam_inf_gives_the_mean(make):
     x = make(3, 12)
-    y = tautline.prox_tv1d(x, float("inf"))
+    y = tautstring.prox_tv1d(x, float("inf"))
     torch.testing.assert_close(y, x.mean(-1, keepdim=True).expand_as(x))
 
 
 def test_row_that_is_not_finite_comes_out_nan_alone(make):
     x = make(4, 12)
-    clean = tautline.prox_tv1d(x, 0.3)
+    clean = tautstring.prox_tv1d(x, 0.3)
     x[1, 5], x[2, 0] = float("nan"), float("inf")
-    y = tautline.prox_tv1d(x, 0.3)
+    y = tautstring.prox_tv1d(x, 0.3)
     assert y[1:3].isnan().all()
     assert torch.equal(y[[0, 3]], clean[[0, 3]])
 
@@ -180,9 +180,9 @@ def test_row_that_is_not_finite_comes_out_nan_alone(make):
 def test_channels_last_is_kept_and_gives_the_same_bits(make, dim):
     x = make(2, 3, 5, 6, dtype=torch.float32)
     last = x.to(memory_format=torch.channels_last)
-    y = tautline.prox_tv1d(last, 0.3, dim=dim)
+    y = tautstring.prox_tv1d(last, 0.3, dim=dim)
     assert y.is_contiguous(memory_format=torch.channels_last)
-    assert torch.equal(y, tautline.prox_tv1d(x, 0.3, dim=dim))
+    assert torch.equal(y, tautstring.prox_tv1d(x, 0.3, dim=dim))
 
 
 def views_of(x):
@@ -197,21 +197,21 @@ def views_of(x):
 
 def test_views_give_the_bits_of_their_copies(make):
     for view, dim in itertools.product(views_of(make(8, 12)), (0, 1)):
-        expected = tautline.prox_tv1d(view.contiguous(), 0.3, dim=dim)
-        assert torch.equal(tautline.prox_tv1d(view, 0.3, dim=dim), expected)
+        expected = tautstring.prox_tv1d(view.contiguous(), 0.3, dim=dim)
+        assert torch.equal(tautstring.prox_tv1d(view, 0.3, dim=dim), expected)
 
 
 def test_a_negated_view_is_read_as_what_it_stands_for(make):
     imaginary = torch.complex(make(3, 12), make(3, 12)).conj().imag
     assert imaginary.is_neg()
-    expected = tautline.prox_tv1d(imaginary.resolve_neg(), 0.3)
-    assert torch.equal(tautline.prox_tv1d(imaginary, 0.3), expected)
+    expected = tautstring.prox_tv1d(imaginary.resolve_neg(), 0.3)
+    assert torch.equal(tautstring.prox_tv1d(imaginary, 0.3), expected)
 
 
 def test_x_is_not_written_to(make):
     x = make(3, 12)
     before = x.clone()
-    y = tautline.prox_tv1d(x, 0.3)
+    y = tautstring.prox_tv1d(x, 0.3)
     assert torch.equal(x, before)
     assert y.data_ptr() != x.data_ptr()
 
@@ -219,9 +219,9 @@ def test_x_is_not_written_to(make):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_autocast_changes_no_dtype_and_no_bit(make, make_positive, dtype):
     x, lam = make(6, 50, dtype=torch.float32), make_positive(6, 1, dtype=torch.float32)
-    expected = tautline.prox_tv1d(x.to(dtype), lam)
+    expected = tautstring.prox_tv1d(x.to(dtype), lam)
     with torch.autocast(x.device.type, dtype=torch.bfloat16):
-        y = tautline.prox_tv1d(x.to(dtype), lam)
+        y = tautstring.prox_tv1d(x.to(dtype), lam)
     assert y.dtype == dtype
     assert torch.equal(y, expected)
 
@@ -233,7 +233,7 @@ def test_the_same_bits_for_any_number_of_threads(make):
     try:
         for count in (1, 2, 5):
             torch.set_num_threads(count)
-            results.append(tautline.prox_tv1d(x, 0.3))
+            results.append(tautstring.prox_tv1d(x, 0.3))
     finally:
         torch.set_num_threads(threads)
     assert all(torch.equal(results[0], result) for result in results)
@@ -243,7 +243,7 @@ def test_deterministic_algorithms_are_all_there_are(make, make_positive):
     x, lam = make(50, 64, requires_grad=True), make_positive(1, requires_grad=True)
     torch.use_deterministic_algorithms(True)
     try:
-        tautline.prox_tv1d(x, lam).square().sum().backward()
+        tautstring.prox_tv1d(x, lam).square().sum().backward()
     finally:
         torch.use_deterministic_algorithms(False)
     assert lam.grad.isfinite().all()
@@ -252,8 +252,8 @@ def test_deterministic_algorithms_are_all_there_are(make, make_positive):
 def test_calls_from_many_threads_do_not_disturb_one_another(make):
     x = make(8, 20000)
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda row: tautline.prox_tv1d(row, 0.5), x))
-    assert torch.equal(torch.stack(results), tautline.prox_tv1d(x, 0.5))
+        results = list(pool.map(lambda row: tautstring.prox_tv1d(row, 0.5), x))
+    assert torch.equal(torch.stack(results), tautstring.prox_tv1d(x, 0.5))
 
 
 class Smoothed(torch.utils.data.Dataset):
@@ -266,13 +266,13 @@ class Smoothed(torch.utils.data.Dataset):
         return len(self.samples)
 
     def __getitem__(self, i):
-        return tautline.prox_tv1d(self.samples[i], 0.5)
+        return tautstring.prox_tv1d(self.samples[i], 0.5)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # newer Pythons warn of fork itself
 def test_a_forked_worker_solves_after_its_parent_did(rng):
     samples = torch.from_numpy(rng.normal(0, 1, (2, 100, 500)))
-    expected = tautline.prox_tv1d(samples, 0.5)  # large enough for all threads
+    expected = tautstring.prox_tv1d(samples, 0.5)  # large enough for all threads
     loader = torch.utils.data.DataLoader(
         Smoothed(samples), batch_size=2, num_workers=1, multiprocessing_context="fork", timeout=60
     )

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch_support import DTYPES
 
-import tautline
-import tautline.numpy as tn
+import tautstring
+import tautstring.numpy as tn
 
 SHAPES = [(), (1,), (7,), (3, 7), (2, 1, 7), (0, 7), (3, 0)]
 
@@ -16,7 +16,7 @@ def as_numpy(tensor):
 
 def test_certificate_is_that_of_numpy(make, make_positive):
     x, y, lam, weight = make(3, 9), make(3, 9), make_positive(3, 1), make_positive(9)
-    result = tautline.certificate1d(x, y, lam, weight=weight)
+    result = tautstring.certificate1d(x, y, lam, weight=weight)
     expected = tn.certificate1d(*map(as_numpy, (x, y, lam)), weight=as_numpy(weight))
     np.testing.assert_allclose(as_numpy(result), expected, rtol=1e-12)
 
@@ -24,27 +24,27 @@ def test_certificate_is_that_of_numpy(make, make_positive):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_lam_max_is_that_of_numpy(make, shape):
     x = make(*shape)
-    np.testing.assert_allclose(as_numpy(tautline.lam_max(x)), tn.lam_max(as_numpy(x)), rtol=1e-12)
+    np.testing.assert_allclose(as_numpy(tautstring.lam_max(x)), tn.lam_max(as_numpy(x)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_total_variation_is_that_of_numpy(make, shape):
     x = make(*shape)
-    np.testing.assert_allclose(as_numpy(tautline.tv(x)), tn.tv(as_numpy(x)), rtol=1e-12)
+    np.testing.assert_allclose(as_numpy(tautstring.tv(x)), tn.tv(as_numpy(x)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_readings_are_in_the_arithmetic_dtype(make, dtype):
     x = make(3, 9, dtype=dtype)
     expected = torch.float64 if dtype == torch.float64 else torch.float32
-    for reading in (tautline.lam_max(x), tautline.tv(x), tautline.certificate1d(x, x, 1.0)):
+    for reading in (tautstring.lam_max(x), tautstring.tv(x), tautstring.certificate1d(x, x, 1.0)):
         assert (reading.dtype, reading.shape) == (expected, (3,))
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_readings_along_any_dim(make, dim):
     x = make(2, 3, 4)
-    for reading in (tautline.lam_max, tautline.tv):
+    for reading in (tautstring.lam_max, tautstring.tv):
         expected = getattr(tn, reading.__name__)(as_numpy(x), dim=dim)
         np.testing.assert_allclose(as_numpy(reading(x, dim=dim)), expected, rtol=1e-12)
 
@@ -55,7 +55,7 @@ def test_segments_are_those_of_numpy(make, shape, dim):
     if dim >= len(shape):
         pytest.skip("x has no such dimension")
     x = make(*shape)
-    result = tautline.segments1d(x, 0.5, dim=dim)
+    result = tautstring.segments1d(x, 0.5, dim=dim)
     expected = tn.segments1d(as_numpy(x), 0.5, dim=dim)
     if len(shape) == 1:
         result, expected = [result], [expected]
@@ -66,13 +66,13 @@ def test_segments_are_those_of_numpy(make, shape, dim):
 
 
 def test_segments_of_one_number():
-    segments = tautline.segments1d(torch.tensor(3.0), 0.5)
+    segments = tautstring.segments1d(torch.tensor(3.0), 0.5)
     assert [part.tolist() for part in segments] == [[0], [1], [3.0], [0]]
 
 
 def test_values_of_segments_are_differentiable(make):
     x = make(20, requires_grad=True)
-    segments = tautline.segments1d(x, 0.5)
+    segments = tautstring.segments1d(x, 0.5)
     (grad,) = torch.autograd.grad(segments.values[0], x)
     length = int(segments.lengths[0])
     torch.testing.assert_close(grad[:length], torch.full_like(grad[:length], 1 / length))
@@ -80,7 +80,7 @@ def test_values_of_segments_are_differentiable(make):
 
 
 def test_config_tells_the_build_and_torch():
-    config = tautline.show_config()
+    config = tautstring.show_config()
     numpy_config = tn.show_config()
     assert config["torch"] == torch.__version__
     assert config["torch_cuda"] == torch.version.cuda

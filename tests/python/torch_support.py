@@ -4,7 +4,7 @@ import pytest
 import tolerances
 import torch
 
-import tautline
+import tautstring
 
 FRACTION = {
     torch.float64: tolerances.VALUE[np.dtype(np.float64)],
@@ -19,7 +19,7 @@ def why_no_cuda():
     """Why tests on CUDA cannot run here, None where they can."""
     if not torch.cuda.is_available():
         return "no GPU"
-    return None if tautline.show_config()["cuda"] else "tautline was built without CUDA"
+    return None if tautstring.show_config()["cuda"] else "tautstring was built without CUDA"
 
 
 def device_parameters():

@@ -53,13 +53,13 @@ DnCNNImpl::DnCNNImpl(const ModelOptions& options) {
   }
   noise_->push_back(make_convolution(options.width, kColours));
   register_module("noise", noise_);
-  const auto tv = tautline::TVLayerOptions(kColours).lam({options.lam});
+  const auto tv = tautstring::TVLayerOptions(kColours).lam({options.lam});
   const bool is_both = options.arm == "both";
   if (is_both || options.arm == "input") {
-    at_input_ = register_module("at_input", tautline::TVLayer(tv));
+    at_input_ = register_module("at_input", tautstring::TVLayer(tv));
   }
   if (is_both || options.arm == "output") {
-    at_output_ = register_module("at_output", tautline::TVLayer(tv));
+    at_output_ = register_module("at_output", tautstring::TVLayer(tv));
   }
   reset_parameters();
 }
@@ -77,8 +77,8 @@ torch::Tensor DnCNNImpl::forward(const torch::Tensor& noisy) {
   return at_output_ ? at_output_->forward(y) : y;
 }
 
-std::vector<tautline::TVLayer> DnCNNImpl::tv_layers() const {
-  std::vector<tautline::TVLayer> found;
+std::vector<tautstring::TVLayer> DnCNNImpl::tv_layers() const {
+  std::vector<tautstring::TVLayer> found;
   for (const auto& layer : {at_input_, at_output_}) {
     if (layer) found.push_back(layer);
   }

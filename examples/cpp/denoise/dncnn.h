@@ -1,8 +1,8 @@
 // DnCNN for colour images, with total variation at its input, its output, or both: the net of
-// tautline_tasks, with its names of parameters and, for a seed, its first weights.
+// tautstring_tasks, with its names of parameters and, for a seed, its first weights.
 #pragma once
 
-#include <tautline/torch/layer.h>
+#include <tautstring/torch/layer.h>
 #include <torch/nn/modules/container/sequential.h>
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class DnCNNImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& noisy);
 
   /// The TV layers that there are.
-  [[nodiscard]] std::vector<tautline::TVLayer> tv_layers() const;
+  [[nodiscard]] std::vector<tautstring::TVLayer> tv_layers() const;
 
   /// All tensors by their names; the memory is the net's.
   [[nodiscard]] TensorMap state() const;
@@ -43,8 +43,8 @@ class DnCNNImpl : public torch::nn::Module {
   void reset_parameters();
 
   torch::nn::Sequential noise_;
-  tautline::TVLayer at_input_{nullptr};
-  tautline::TVLayer at_output_{nullptr};
+  tautstring::TVLayer at_input_{nullptr};
+  tautstring::TVLayer at_output_{nullptr};
 };
 
 TORCH_MODULE(DnCNN);

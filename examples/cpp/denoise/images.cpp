@@ -83,7 +83,7 @@ class Hash {
 }  // namespace
 
 PictureFolder read_folder(const fs::path& folder) {
-  if (VIPS_INIT("tautline_denoise") != 0) throw std::runtime_error("libvips does not start");
+  if (VIPS_INIT("tautstring_denoise") != 0) throw std::runtime_error("libvips does not start");
   PictureFolder read;
   Hash total;
   for (const fs::path& file : images_of(folder)) {

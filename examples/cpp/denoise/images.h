@@ -19,7 +19,7 @@ struct Picture {
 
 struct PictureFolder {
   std::vector<Picture> pictures;  // by name
-  std::string sha256;             // of names and contents, as in tautline_tasks
+  std::string sha256;             // of names and contents, as in tautstring_tasks
 };
 
 PictureFolder read_folder(const std::filesystem::path& folder);

@@ -1,7 +1,7 @@
 // Trains DnCNN with total variation layers to take the noise off colour images: what
-// `tautline_tasks denoise train` does, in C++. The same options, data and seed give the same net on
-// a CPU, but for the rounding of Adam, which LibTorch adds up in another order. Weights are in the
-// same file, which Python evaluates and this program goes on from.
+// `tautstring_tasks denoise train` does, in C++. The same options, data and seed give the same net
+// on a CPU, but for the rounding of Adam, which LibTorch adds up in another order. Weights are in
+// the same file, which Python evaluates and this program goes on from.
 //
 // Left to Python: checkpoints to resume from, the run's log, bfloat16 and several GPUs.
 #include <c10/util/Exception.h>
@@ -30,7 +30,7 @@ using nlohmann::json;
 
 constexpr const char* kTask = "denoise";
 constexpr const char* kTrainingSet = "train_cbsd432";
-constexpr std::int64_t kMostSeed = 2'147'483'647;  // as in tautline_tasks
+constexpr std::int64_t kMostSeed = 2'147'483'647;  // as in tautstring_tasks
 
 struct Options {
   std::filesystem::path data;
@@ -95,7 +95,7 @@ torch::Device device_of(const std::string& name) {
   return {name};
 }
 
-/// What tautline_tasks writes down about a net.
+/// What tautstring_tasks writes down about a net.
 json describe(const Options& options, const PictureFolder& folder) {
   const json data = {{"images", folder.pictures.size()}, {"sha256", folder.sha256}};
   json training = options.training;
@@ -142,9 +142,9 @@ int main(int argc, char** argv) {
     denoise::run(options);
     return 0;
   } catch (const c10::Error& error) {
-    std::fprintf(stderr, "tautline_denoise: %s\n", error.what_without_backtrace());
+    std::fprintf(stderr, "tautstring_denoise: %s\n", error.what_without_backtrace());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tautline_denoise: %s\n", error.what());
+    std::fprintf(stderr, "tautstring_denoise: %s\n", error.what());
   }
   return 1;
 }

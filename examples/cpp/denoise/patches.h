@@ -1,4 +1,4 @@
-// The patches of a step: for a seed, those of tautline_tasks.
+// The patches of a step: for a seed, those of tautstring_tasks.
 #pragma once
 
 #include <torch/types.h>

@@ -95,7 +95,7 @@ Saved parse(std::string_view content) {
   require(length <= content.size(), "is no safetensors file, or was cut off in its header");
   const json header = json::parse(content.substr(0, length));
   require(header.contains(kMetadata) && header[kMetadata].contains(kAbout),
-          "was not written by tautline_tasks");
+          "was not written by tautstring_tasks");
   return {.tensors = tensors_of(header, content.substr(length)),
           .about = json::parse(header[kMetadata][kAbout].get<std::string>())};
 }

@@ -1,4 +1,4 @@
-// Tensors in safetensors files as tautline_tasks has them, for both to read: what is known about
+// Tensors in safetensors files as tautstring_tasks has them, for both to read: what is known about
 // the tensors is JSON in the file's metadata.
 #pragma once
 

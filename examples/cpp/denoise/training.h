@@ -1,4 +1,4 @@
-// The training loop, as in tautline_tasks: all that is random in a step comes from the seed and
+// The training loop, as in tautstring_tasks: all that is random in a step comes from the seed and
 // the step's number.
 #pragma once
 

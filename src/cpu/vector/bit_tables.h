@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Byte i of entry b: how many of the bits 0 .. i of b are set.
 inline constexpr std::array<std::uint64_t, 256> kPrefixCounts = [] {
@@ -57,4 +57,4 @@ inline constexpr std::array<std::uint64_t, 256> kNextSetBits = [] {
   return table;
 }();
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -5,11 +5,11 @@
 // found a jump it goes back to behind the last touch, where its job is done or
 // used up its credit it takes the next one. None of this branches. kGroups
 // vectors are worked on at the same time, as each waits for its own last result.
-#if defined(TAUTLINE_DIRECT_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_DIRECT_LANES_INL_H_
-#undef TAUTLINE_DIRECT_LANES_INL_H_
+#if defined(TAUTSTRING_DIRECT_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_DIRECT_LANES_INL_H_
+#undef TAUTSTRING_DIRECT_LANES_INL_H_
 #else
-#define TAUTLINE_DIRECT_LANES_INL_H_
+#define TAUTSTRING_DIRECT_LANES_INL_H_
 #endif
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 #include "step/direct.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 /// The variants differ in speed alone: every lane computes the same.
 template <int kSteps_, int kGroups_, bool kInStep_>
@@ -107,10 +107,10 @@ class DirectLanes {
 
   HWY_INLINE void run() noexcept {
     Group g[kGroups];
-    TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) start(g[q]);
+    TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) start(g[q]);
     for (;;) {
       M any = g[0].alive;
-      TAUTLINE_UNROLL for (int q = 1; q < kGroups; ++q) any = hn::Or(any, g[q].alive);
+      TAUTSTRING_UNROLL for (int q = 1; q < kGroups; ++q) any = hn::Or(any, g[q].alive);
       if (hn::AllFalse(d, any)) break;
       advance(g);
       if (kNoted && noted_ > kNotes - kGroups * kLanes * 2) write_notes();
@@ -161,7 +161,7 @@ class DirectLanes {
   HWY_INLINE void advance(Group (&g)[kGroups]) noexcept {
     Places from[kGroups];
     Round r[kGroups];
-    TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
+    TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) {
       hn::Store(g[q].k, di, from[q].of);
       launder(from[q].of);
       r[q] = begin(g[q]);
@@ -171,7 +171,7 @@ class DirectLanes {
     } else {
       take_samples<false>(g, r, from);
     }
-    TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
+    TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) {
       if constexpr (!kNoted) write_codes(from[q], r[q].codes);
       stop_and_look(g[q], r[q]);
     }
@@ -190,24 +190,24 @@ class DirectLanes {
 
   static HWY_INLINE bool any_ends(const Round (&r)[kGroups]) noexcept {
     VI ahead = r[0].ahead;
-    TAUTLINE_UNROLL for (int q = 1; q < kGroups; ++q) ahead = hn::Min(ahead, r[q].ahead);
+    TAUTSTRING_UNROLL for (int q = 1; q < kGroups; ++q) ahead = hn::Min(ahead, r[q].ahead);
     return !hn::AllFalse(di, hn::Lt(ahead, hn::Set(di, TI{kSteps + 1})));
   }
 
   template <bool kMayEnd>
   HWY_INLINE void take_samples(Group (&g)[kGroups], Round (&r)[kGroups],
                                const Places (&from)[kGroups]) noexcept {
-    TAUTLINE_UNROLL for (int i = 0; i < kSteps; i += kLoad) {
+    TAUTSTRING_UNROLL for (int i = 0; i < kSteps; i += kLoad) {
       V x[kGroups][kLoad];
       V edge[kGroups][kEdges ? kLoad : 1];
-      TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
+      TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) {
         load_transposed<kLoad>(d, jobs_.x + 1 + i, from[q].of, x[q]);
         if constexpr (kEdges) {
           load_transposed<kLoad>(d, jobs_.edge_lam + 1 + i, from[q].of, edge[q]);
         }
       }
-      TAUTLINE_UNROLL for (int j = 0; j < kLoad; ++j) {
-        TAUTLINE_UNROLL for (int q = 0; q < kGroups; ++q) {
+      TAUTSTRING_UNROLL for (int j = 0; j < kLoad; ++j) {
+        TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) {
           take_sample<kMayEnd>(g[q], r[q], i + j, x[q][j],
                                kEdges ? edge[q][kEdges ? j : 0] : g[q].lam);
         }
@@ -343,7 +343,7 @@ class DirectLanes {
     HWY_ALIGN TI codes[kLanes];
     hn::Store(bytes, di, codes);
     launder(codes);
-    TAUTLINE_UNROLL for (int i = 0; i < kLanes; ++i) {
+    TAUTSTRING_UNROLL for (int i = 0; i < kLanes; ++i) {
       or_bytes<Shape::kInStep ? kSteps : 1>(found_.codes + 1 + from.of[i], codes[i]);
     }
   }
@@ -381,7 +381,7 @@ class DirectLanes {
   }
 
   HWY_INLINE void write_notes() noexcept {
-    TAUTLINE_UNROLL for (std::size_t i = 0; i < noted_; ++i) {
+    TAUTSTRING_UNROLL for (std::size_t i = 0; i < noted_; ++i) {
       const auto note = static_cast<std::uint32_t>(notes_[i]);
       found_.codes[note & ((1U << kCodeShift) - 1)] = static_cast<Code>(note >> kCodeShift);
     }
@@ -395,7 +395,7 @@ class DirectLanes {
   HWY_ALIGN TI notes_[kNoted ? kNotes : 1];
 };
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -1,9 +1,9 @@
 // Chooses among the shapes and kinds of DirectLanes. Per-target.
-#if defined(TAUTLINE_FIND_JUMPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_FIND_JUMPS_INL_H_
-#undef TAUTLINE_FIND_JUMPS_INL_H_
+#if defined(TAUTSTRING_FIND_JUMPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_FIND_JUMPS_INL_H_
+#undef TAUTSTRING_FIND_JUMPS_INL_H_
 #else
-#define TAUTLINE_FIND_JUMPS_INL_H_
+#define TAUTSTRING_FIND_JUMPS_INL_H_
 #endif
 
 #include "cpu/vector/direct_lanes-inl.h"
@@ -11,7 +11,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 /// Vectors of few lanes leave room for one more of them.
 template <class T>
@@ -20,7 +20,7 @@ inline constexpr int kUsualGroups = hn::MaxLanes(hn::ScalableTag<T>()) <= 4 ? 3 
 using SingleSamples = Shape<4, 2, true>;
 template <class T>
 using MediumSegments = Shape<8, kUsualGroups<T>, false>;
-#ifdef TAUTLINE_SANITIZED  // minutes of compile time, and the same code but for its numbers
+#ifdef TAUTSTRING_SANITIZED  // minutes of compile time, and the same code but for its numbers
 template <class T>
 using ShortSegments = MediumSegments<T>;
 template <class T>
@@ -78,7 +78,7 @@ template <class T>
 inline constexpr std::int32_t kJobsAtOnce =
     kUsualGroups<T>* static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>()));
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -7,11 +7,11 @@
 // is then handed to all lanes of the segment. What a block leaves open, the next
 // one goes on with; so a block is written when the one behind it is done. All
 // masks this takes are made from the codes beforehand, many words at a time.
-#if defined(TAUTLINE_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_GRADIENTS_INL_H_
-#undef TAUTLINE_GRADIENTS_INL_H_
+#if defined(TAUTSTRING_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_GRADIENTS_INL_H_
+#undef TAUTSTRING_GRADIENTS_INL_H_
 #else
-#define TAUTLINE_GRADIENTS_INL_H_
+#define TAUTSTRING_GRADIENTS_INL_H_
 #endif
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 /// Words of codes that are looked at together.
 inline constexpr std::int32_t kGroupWords = 32;
@@ -793,7 +793,7 @@ void average(const GradientRows<T>& rows, LamGradient lam) noexcept {
   }
 }
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

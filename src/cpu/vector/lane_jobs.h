@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "step/direct.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Jobs stand in one tile of memory, so that a lane is an index into it. Arrays
 /// by job are readable for kLaneSlack entries behind the last job; there `last` is
@@ -37,4 +37,4 @@ struct FoundJumps {
   std::int32_t handed_over_count = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

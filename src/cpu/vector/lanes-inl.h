@@ -1,9 +1,9 @@
 // Small things that Highway lacks. Per-target.
-#if defined(TAUTLINE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_LANES_INL_H_
-#undef TAUTLINE_LANES_INL_H_
+#if defined(TAUTSTRING_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_LANES_INL_H_
+#undef TAUTSTRING_LANES_INL_H_
 #else
-#define TAUTLINE_LANES_INL_H_
+#define TAUTSTRING_LANES_INL_H_
 #endif
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 #include "cpu/vector/bit_tables.h"
 #include "hwy/highway.h"
 
-#define TAUTLINE_UNROLL _Pragma("GCC unroll 16")
+#define TAUTSTRING_UNROLL _Pragma("GCC unroll 16")
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -243,7 +243,7 @@ HWY_INLINE void load_transposed(D d, const hn::TFromD<D>* x, const TI* from, hn:
   if constexpr (sizeof(T) == 4) {
     static_assert(kCount % 4 == 0);
     const hn::RepartitionToWide<D> dw;
-    TAUTLINE_UNROLL for (int j = 0; j < kCount; j += 4) {
+    TAUTSTRING_UNROLL for (int j = 0; j < kCount; j += 4) {
       const auto r0 = load_blocks(d, x + j, from);
       const auto r1 = load_blocks(d, x + j, from + 1);
       const auto r2 = load_blocks(d, x + j, from + 2);
@@ -258,7 +258,7 @@ HWY_INLINE void load_transposed(D d, const hn::TFromD<D>* x, const TI* from, hn:
       out[j + 3] = hn::BitCast(d, hn::InterleaveUpper(dw, b, e));
     }
   } else {
-    TAUTLINE_UNROLL for (int j = 0; j < kCount; j += 2) {
+    TAUTSTRING_UNROLL for (int j = 0; j < kCount; j += 2) {
       const auto r0 = load_blocks(d, x + j, from);
       const auto r1 = load_blocks(d, x + j, from + 1);
       out[j] = hn::InterleaveLower(d, r0, r1);
@@ -267,7 +267,7 @@ HWY_INLINE void load_transposed(D d, const hn::TFromD<D>* x, const TI* from, hn:
   }
 }
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

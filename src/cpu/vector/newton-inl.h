@@ -6,11 +6,11 @@
 // has converged keeps its edges while others go on, so that nothing depends on them. One whose
 // whole step does not decrease the objective enough is given up: single rows search for a shorter
 // one.
-#if defined(TAUTLINE_NEWTON_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_NEWTON_INL_H_
-#undef TAUTLINE_NEWTON_INL_H_
+#if defined(TAUTSTRING_NEWTON_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_NEWTON_INL_H_
+#undef TAUTSTRING_NEWTON_INL_H_
 #else
-#define TAUTLINE_NEWTON_INL_H_
+#define TAUTSTRING_NEWTON_INL_H_
 #endif
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 #include "step/newton_row.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 /// Lams is RowLams or EdgeLams; kByGap: rows may end by their gap.
 template <class Lams, bool kByGap>
@@ -274,7 +274,7 @@ inline void newton_in_lanes(NewtonLanes& rows) noexcept {
   }
 }
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -1,10 +1,10 @@
 // From the edges that Newton's iterations (newton-inl.h) leave at their bounds to values, codes and
 // dual variables, a row a lane. Per-target.
-#if defined(TAUTLINE_NEWTON_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_NEWTON_FINISH_INL_H_
-#undef TAUTLINE_NEWTON_FINISH_INL_H_
+#if defined(TAUTSTRING_NEWTON_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_NEWTON_FINISH_INL_H_
+#undef TAUTSTRING_NEWTON_FINISH_INL_H_
 #else
-#define TAUTLINE_NEWTON_FINISH_INL_H_
+#define TAUTSTRING_NEWTON_FINISH_INL_H_
 #endif
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 #include "cpu/vector/newton_vectors-inl.h"
 #include "hwy/highway.h"
 #include "step/row/row_solver.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 /// Makes the results of where edges are at their bounds, by the operations of fill_values and of
 /// NewtonWorker: the same segments give the same bits.
@@ -209,7 +209,7 @@ class NewtonFinish : NewtonVectors {
   Lams lams_;
 };
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

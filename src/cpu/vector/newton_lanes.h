@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Longer rows would leave the caches.
 inline constexpr std::int32_t kLongestNewtonLane = 4096;
@@ -40,4 +40,4 @@ struct NewtonLanes {
   std::int32_t done[kMostNewtonLanes] = {};  // iterations; 0: not solved here
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

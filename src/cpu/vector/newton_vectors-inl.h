@@ -1,10 +1,10 @@
 // What newton-inl.h and newton_finish-inl.h are written in: numbers of several rows, a row a lane.
 // Per-target.
-#if defined(TAUTLINE_NEWTON_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_NEWTON_VECTORS_INL_H_
-#undef TAUTLINE_NEWTON_VECTORS_INL_H_
+#if defined(TAUTSTRING_NEWTON_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_NEWTON_VECTORS_INL_H_
+#undef TAUTSTRING_NEWTON_VECTORS_INL_H_
 #else
-#define TAUTLINE_NEWTON_VECTORS_INL_H_
+#define TAUTSTRING_NEWTON_VECTORS_INL_H_
 #endif
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 struct NewtonVectors {
   using D = hn::CappedTag<double, kMostNewtonLanes>;
@@ -93,7 +93,7 @@ inline void scale_lanes(NewtonLanes& rows) noexcept {
   }
 }
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

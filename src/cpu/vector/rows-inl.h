@@ -1,9 +1,9 @@
 // One row from its codes to its result. Per-target.
-#if defined(TAUTLINE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_ROWS_INL_H_
-#undef TAUTLINE_ROWS_INL_H_
+#if defined(TAUTSTRING_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_ROWS_INL_H_
+#undef TAUTSTRING_ROWS_INL_H_
 #else
-#define TAUTLINE_ROWS_INL_H_
+#define TAUTSTRING_ROWS_INL_H_
 #endif
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include "step/row/row_io.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 template <Borders kBorders, class T>
 HWY_NOINLINE void list_segments(const SolvedStretch<T>& row, SegmentList<T>& list) noexcept {
@@ -149,7 +149,7 @@ HWY_INLINE void fold(const RowBounds<T>* bounds, Extent<T>* extents) noexcept {
   using V = hn::Vec<decltype(d)>;
   V low[kFolded<T>], fall[kFolded<T>];
   V odd = hn::Zero(d);
-  TAUTLINE_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
+  TAUTSTRING_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
     low[i] = bounds[i].low;
     fall[i] = hn::Neg(bounds[i].high);
     odd = hn::Add(odd, bounds[i].odd);
@@ -159,7 +159,7 @@ HWY_INLINE void fold(const RowBounds<T>* bounds, Extent<T>* extents) noexcept {
   hn::Store(least_of_each(d, low), d, least);
   hn::Store(least_of_each(d, fall), d, most);
   const bool all_finite = hn::AllTrue(d, hn::Eq(odd, hn::Zero(d)));
-  TAUTLINE_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
+  TAUTSTRING_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
     extents[i] = {least[i], -most[i], all_finite};
   }
   if (HWY_LIKELY(all_finite)) return;
@@ -178,7 +178,8 @@ HWY_INLINE void measure(const T* x, std::int64_t step, std::int32_t rows, std::i
   std::int32_t r = 0;
   RowBounds<T> bounds[kFolded<T>];
   for (; r + kFolded<T> <= rows; r += kFolded<T>) {
-    TAUTLINE_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) bounds[i] = bounds_of_row(r + i);
+    TAUTSTRING_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) bounds[i] =
+        bounds_of_row(r + i);
     fold(bounds, extents + r);
   }
   for (; r < rows; ++r) {
@@ -230,9 +231,9 @@ HWY_INLINE void store_transposed(D d, const hn::Vec<D>* v, hn::TFromD<D>* to,
     out[1] = hn::InterleaveUpper(d, v[0], v[1]);
   }
   HWY_ALIGN T lanes[kLanes];
-  TAUTLINE_UNROLL for (int j = 0; j < kBlock; ++j) {
+  TAUTSTRING_UNROLL for (int j = 0; j < kBlock; ++j) {
     hn::Store(out[j], d, lanes);
-    TAUTLINE_UNROLL for (int i = 0; i < kLanes; i += kBlock) {
+    TAUTSTRING_UNROLL for (int i = 0; i < kLanes; i += kBlock) {
       hn::StoreU(hn::Load(block, lanes + i), block, to + (i + j) * pitch);
     }
   }
@@ -264,7 +265,7 @@ void gather_columns(const T* from, std::int64_t stride, std::int32_t rows, std::
       rows, n,
       [&](std::int32_t i, std::int32_t r) HWY_ATTR {
         hn::Vec<decltype(d)> v[kBlock];
-        TAUTLINE_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
           v[j] = hn::LoadU(d, from + (i + j) * stride + r);
         }
         store_transposed(d, v, to + r * pitch + i, pitch);
@@ -285,14 +286,14 @@ void scatter_columns(const T* from, std::int64_t pitch, std::int32_t rows, std::
         for (std::int32_t l = 0; l < kLanes; ++l) at[l] = (r + l) * pitch;
         hn::Vec<decltype(d)> v[kBlock];
         load_transposed<kBlock>(d, from + i, at, v);
-        TAUTLINE_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
           hn::StoreU(v[j], d, to + (i + j) * stride + r);
         }
       },
       [&](std::int32_t i, std::int32_t r) { to[i * stride + r] = from[r * pitch + i]; });
 }
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

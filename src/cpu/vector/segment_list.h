@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// A segment's first sample, with the code that stands there above it.
 using SegmentStart = std::uint32_t;
@@ -63,4 +63,4 @@ void join_segments(SegmentList<T>& list, Code* codes) noexcept {
   for (std::int32_t s = 0; s < list.count; ++s) list.values[s] = value(s);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

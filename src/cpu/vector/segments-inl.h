@@ -1,10 +1,10 @@
 // From codes to segments, from samples to their values, and back to samples.
 // Per-target; works along a row, whatever its neighbours are.
-#if defined(TAUTLINE_SEGMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAUTLINE_SEGMENTS_INL_H_
-#undef TAUTLINE_SEGMENTS_INL_H_
+#if defined(TAUTSTRING_SEGMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_SEGMENTS_INL_H_
+#undef TAUTSTRING_SEGMENTS_INL_H_
 #else
-#define TAUTLINE_SEGMENTS_INL_H_
+#define TAUTSTRING_SEGMENTS_INL_H_
 #endif
 
 #include <bit>
@@ -18,7 +18,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 /// Loads a vector, or what of it there is.
 template <class D>
@@ -196,7 +196,7 @@ class SegmentLister {
     lengthen_sums(0, sum, joined);
     // Of many lanes some are joined further, unless nearly all segments are shorter.
     if (kLanes < 16 || joined != 0) {
-      TAUTLINE_UNROLL for (int r = 1; r < kReaches; ++r) lengthen_sums(r, sum, joined);
+      TAUTSTRING_UNROLL for (int r = 1; r < kReaches; ++r) lengthen_sums(r, sum, joined);
     }
     const V open = hn::IfThenZeroElse(mask_from_bits(d, ends), sum);
     // The first segment that ends here may have begun before the block.
@@ -343,7 +343,7 @@ HWY_INLINE void spread_values(const SegmentList<T>& list, const Code* codes, std
   }
 }
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -7,7 +7,7 @@
 #if defined(__SANITIZE_THREAD__)
 // Threads share no more in one set than in another.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
-#elif defined(TAUTLINE_SANITIZED)  // minutes of compile time; the widest set reads furthest
+#elif defined(TAUTSTRING_SANITIZED)  // minutes of compile time; the widest set reads furthest
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX2 | HWY_AVX3_DL)
 #else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
@@ -26,7 +26,7 @@
 #include "cpu/vector/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tautline::detail::HWY_NAMESPACE {
+namespace tautstring::detail::HWY_NAMESPACE {
 
 template <class T>
 inline constexpr VectorKernels<T> kKernels = {
@@ -41,14 +41,14 @@ inline constexpr VectorKernels<T> kKernels = {
     .scatter_columns = scatter_columns<T>,
 };
 
-}  // namespace tautline::detail::HWY_NAMESPACE
+}  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif
 
 #if HWY_ONCE
 #include "cpu/targets.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 #if HWY_TARGETS & HWY_AVX3
@@ -92,5 +92,5 @@ void add_vector_targets(CpuTargetList& list) noexcept {
 #endif
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail
 #endif  // HWY_ONCE

@@ -9,7 +9,7 @@
 #include "cpu/vector/newton_lanes.h"
 #include "cpu/vector/segment_list.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Rows, one behind the other, or a piece of one, whose jumps have been found.
 template <class T>
@@ -67,7 +67,7 @@ struct VectorKernels {
   std::int32_t lanes;  // jobs worked on at the same time
   void (*find_jumps)(const LaneJobs<T>&, JobEnd, LaneShape, FoundJumps&) noexcept;
   void (*finish)(const SolvedStretch<T>&, SegmentList<T>&) noexcept;
-  /// Packs n codes (see tautline/partition.h).
+  /// Packs n codes (see tautstring/partition.h).
   void (*pack)(const Code* codes, std::int64_t n, std::uint32_t* words) noexcept;
   /// Gradients from the incoming one and the codes; no byte outside a row is touched.
   void (*average)(const GradientRows<T>&, LamGradient) noexcept;
@@ -100,4 +100,4 @@ struct CpuTarget {
   }
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

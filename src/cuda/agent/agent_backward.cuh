@@ -17,7 +17,7 @@
 #include "cuda/warp/running_sum.cuh"
 #include "cuda/warp/staged_words.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The sum of the elements of a segment up to some place, and where it begins.
 template <class T>
@@ -485,4 +485,4 @@ class AgentBackward {
   T values_[kWordElements];
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

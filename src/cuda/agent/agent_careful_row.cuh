@@ -16,7 +16,7 @@
 #include "step/segment.h"
 #include "step/taut_string.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Call>
 class AgentCarefulRow {
@@ -186,4 +186,4 @@ class AgentCarefulRow {
   std::uint32_t codes_of_word_ = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -10,7 +10,7 @@
 #include "cuda/warp/long_rows.cuh"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Call>
 class AgentFill {
@@ -118,4 +118,4 @@ class AgentFill {
   std::int32_t* const last_starts_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

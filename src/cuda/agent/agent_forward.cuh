@@ -25,7 +25,7 @@
 #include "cuda/warp/search.cuh"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What becomes of a row. It depends on that row alone.
 enum class RowKind : std::uint8_t {
@@ -952,4 +952,4 @@ class AgentForward {
   T origin_ = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -16,7 +16,7 @@
 #include "step/slope_search.h"
 #include "step/threshold_split.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Call>
 class AgentHardRow {
@@ -301,4 +301,4 @@ class AgentHardRow {
   double row_lam_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

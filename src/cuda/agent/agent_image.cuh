@@ -18,7 +18,7 @@
 #include "cuda/warp/placed_images.cuh"
 #include "step/image/gap.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What a call in several launches keeps between them, all packed.
 struct SmallState {
@@ -566,4 +566,4 @@ class AgentImage {
   bool are_short_ = true;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -16,7 +16,7 @@
 #include "cuda/warp/line_search.cuh"
 #include "cuda/warp/placed_images.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Where the gradients of lams go, one a line.
 struct LineGradients {
@@ -271,4 +271,4 @@ class AgentImageGradient {
   std::uint32_t codes_[2 * Block::kWords] = {};  // of the next pass
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -14,7 +14,7 @@
 #include "cuda/warp/long_rows.cuh"
 #include "cuda/warp/search.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Call, bool kEdges>
 class AgentLongRow {
@@ -219,4 +219,4 @@ class AgentLongRow {
   double last_value_ = std::numeric_limits<double>::quiet_NaN();
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

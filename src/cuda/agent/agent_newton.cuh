@@ -19,9 +19,9 @@
 #include "step/newton_threads.h"
 #include "step/row/row_io.h"
 #include "step/segment.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// An array of any type, where it is given.
 template <class Data>
@@ -196,4 +196,4 @@ class AgentNewton {
   double origin_ = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -15,7 +15,7 @@
 #include "cuda/warp/search.cuh"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Call>
 class AgentSecondSearch {
@@ -169,4 +169,4 @@ class AgentSecondSearch {
   T row_lam_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

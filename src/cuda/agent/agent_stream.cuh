@@ -17,7 +17,7 @@
 #include "cuda/warp/forward_rows.cuh"
 #include "cuda/warp/search.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Call, bool kAlongMemory>
 class AgentStream {
@@ -279,4 +279,4 @@ class AgentStream {
   std::uint32_t codes_of_word_ = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

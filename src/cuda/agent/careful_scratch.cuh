@@ -7,7 +7,7 @@
 
 #include "cuda/tuning/tuning_forward.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Why a row needs care.
 enum class CareReason : std::uint8_t {
@@ -70,4 +70,4 @@ struct HardScratch {
   return (std::max(CarefulScratch::bytes(n), HardScratch::bytes(n)) + 7) / 8 * 8;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -1,6 +1,6 @@
 #include "cuda/dispatch/backward.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 std::size_t backward_workspace(const Rows& rows) noexcept {
   const std::int64_t tiles = rows.n > kBackwardTile ? tile_count(rows) : 0;
@@ -20,4 +20,4 @@ template Status backward_in<__nv_bfloat16>(const Backward1d&, const Context&) no
 template Status backward_in<float>(const Backward1d&, const Context&) noexcept;
 template Status backward_in<double>(const Backward1d&, const Context&) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -10,7 +10,7 @@
 #include "cuda/dispatch/workspace.h"
 #include "cuda/kernels/kernel_backward.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 inline bool is_along_memory(const Backward1d& call) noexcept {
   return call.solved.rows.n == 1 ||
@@ -128,4 +128,4 @@ Status backward_pass_in(const Backward1d& call, const ImageGradients<Storage>& i
   return launch_rows(rows, call, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -5,7 +5,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 std::size_t backward_workspace(const Rows& rows) noexcept;
 
@@ -24,4 +24,4 @@ template <class Storage>
 Status backward_pass_in(const Backward1d& call, const ImageGradients<Storage>& images,
                         const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -1,8 +1,8 @@
 #include "cuda/dispatch/backward.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template Status backward_pass_in<double>(const Backward1d&, const ImageGradients<double>&,
                                          const Context&) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -10,7 +10,7 @@
 #include "cuda/kernels/kernel_small_components.cuh"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 struct ComponentArrays {
   /// The parents may have memory that the caller needs before or after.
@@ -112,4 +112,4 @@ class ComponentMeans {
   Launches& launches_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 namespace {
 
@@ -90,4 +90,4 @@ Status device_status(cudaError_t error) noexcept {
   return {.code = StatusCode::device_error, .device_error = static_cast<int>(error)};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

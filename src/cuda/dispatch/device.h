@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
-#include "tautline/status.h"
+#include "tautstring/status.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 struct DeviceSize {
   int processors;                   // streaming multiprocessors
@@ -36,4 +36,4 @@ template <class Kernel>
 [[nodiscard]] Status resident_blocks(const void* kernel, int threads, std::size_t shared,
                                      int& blocks) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

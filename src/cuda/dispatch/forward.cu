@@ -1,6 +1,6 @@
 #include "cuda/dispatch/forward.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// A row may be on two lists.
@@ -66,4 +66,4 @@ std::size_t forward_workspace(const Rows& rows) noexcept {
   return bytes;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

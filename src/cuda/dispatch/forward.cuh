@@ -12,7 +12,7 @@
 #include "cuda/kernels/kernel_forward.cuh"
 #include "cuda/tuning/tuning_forward.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The grid of a forward kernel, and its scratch.
 struct ForwardGrid {
@@ -111,4 +111,4 @@ Status forward_in(const Forward1d& call, const Context& context) noexcept {
   return launch_rows(rows, call, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 #include "backend.h"
 #include "cuda/warp/image_pass.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Whether rows of this length are for the calls below.
 [[nodiscard]] bool fits_a_warp(const Rows& rows) noexcept;
@@ -22,4 +22,4 @@ template <class Storage>
 Status pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
                const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

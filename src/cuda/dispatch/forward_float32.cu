@@ -1,7 +1,7 @@
 #include "cuda/dispatch/forward.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template Status forward_in<float>(const Forward1d&, const Context&) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -3,7 +3,7 @@
 #include "cuda/dispatch/image_iterations.cuh"
 #include "cuda/dispatch/workspace.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// In float64, whatever the dtypes, as on the CPU.
@@ -58,4 +58,4 @@ Status image_candidates_gap(const Gap2d& call, const Context& context) noexcept 
   return launches.status();
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

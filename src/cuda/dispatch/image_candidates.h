@@ -5,11 +5,11 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 std::size_t image_candidates_workspace(const Images& images) noexcept;
 
 /// Of at least one image with a pixel.
 Status image_candidates_gap(const Gap2d& call, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

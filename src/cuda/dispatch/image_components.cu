@@ -3,7 +3,7 @@
 #include "cuda/dispatch/component_means.cuh"
 #include "cuda/dispatch/workspace.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 struct DerivativeArrays {
@@ -103,4 +103,4 @@ Status image_components_jvp(const Jvp2d& call, const Context& context) noexcept 
   return launches.status();
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -5,11 +5,11 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 std::size_t image_components_workspace(const Images& images) noexcept;
 
 Status image_components_backward(const Backward2d& call, const Context& context) noexcept;
 Status image_components_jvp(const Jvp2d& call, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

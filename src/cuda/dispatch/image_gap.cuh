@@ -7,7 +7,7 @@
 #include "cuda/kernels/kernel_image_gap.cuh"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Memory of the batch.
 struct GapArrays {
@@ -88,4 +88,4 @@ void find_gaps(Launches& launches, GapCall<T> call, const GapArrays& memory) noe
   launches.launch(&kernel_gap<T>, blocks, call);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -17,7 +17,7 @@
 #include "step/row/row_io.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 inline std::size_t passes_workspace(const Images& images) noexcept {
   return std::max(unweighted_workspace(lines_of(images, Lines2d::rows)),
@@ -271,4 +271,4 @@ class BatchIterations {
   bool has_y_ = false;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -11,7 +11,7 @@
 #include "cuda/dispatch/launch.h"
 #include "cuda/kernels/kernel_images.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 inline std::int64_t pixels_of(const Images& images) noexcept {
   return std::int64_t{images.height} * images.width;
@@ -139,4 +139,4 @@ class Launches {
   Status status_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 enum class Lines2d : std::uint8_t { rows, columns };
 
@@ -73,4 +73,4 @@ template <class Data>
   return same;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

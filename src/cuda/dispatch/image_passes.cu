@@ -9,7 +9,7 @@
 #include "cuda/dispatch/small_iterations.cuh"
 #include "cuda/dispatch/workspace.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 template <class T>
@@ -385,4 +385,4 @@ Status empty_images_backward(const Backward2d& call, const Context& context) noe
   return launches.status();
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

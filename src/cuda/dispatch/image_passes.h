@@ -6,7 +6,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Scratch bytes for any of the calls below, of images of this type.
 std::size_t image_passes_workspace(const Images& images, DType dtype) noexcept;
@@ -20,4 +20,4 @@ Status empty_images_forward(const Forward2d& call, const Context& context) noexc
 Status empty_images_gap(const Gap2d& call, const Context& context) noexcept;
 Status empty_images_backward(const Backward2d& call, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -4,10 +4,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include "tautline/context.h"
-#include "tautline/status.h"
+#include "tautstring/context.h"
+#include "tautstring/status.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 [[nodiscard]] inline cudaStream_t stream_of(const Context& context) noexcept {
   return static_cast<cudaStream_t>(context.stream);
@@ -20,4 +20,4 @@ namespace tautline::detail {
   return {.code = StatusCode::device_error, .device_error = static_cast<int>(error)};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -4,7 +4,7 @@
 #include "backend.h"
 #include "cuda/warp/forward_rows.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 [[nodiscard]] inline bool is_along_memory(const Forward1d& call) noexcept {
   return call.rows.n == 1 || (call.x.stride == 1 && call.y.stride == 1);
@@ -47,4 +47,4 @@ template <class Storage>
   return rows;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

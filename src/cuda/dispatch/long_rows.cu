@@ -7,7 +7,7 @@
 #include "cuda/dispatch/workspace.h"
 #include "cuda/kernels/kernel_long.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// The parts of the workspace; with a null block they only count.
@@ -103,4 +103,4 @@ template Status long_pass_in<float>(const Forward1d&, const ImagePass<float>&,
 template Status long_pass_in<double>(const Forward1d&, const ImagePass<double>&,
                                      const Context&) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 #include "backend.h"
 #include "cuda/warp/image_pass.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 std::size_t long_rows_workspace(const Rows& rows) noexcept;
 
@@ -19,4 +19,4 @@ template <class Storage>
 Status long_pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
                     const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -9,7 +9,7 @@
 #include "cuda/kernels/kernel_newton.cuh"
 #include "cuda/tuning/tuning_rows.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 /// Which rows are left, and scratch for a thread each.
@@ -135,4 +135,4 @@ Status empty_newton_forward(const NewtonForward1d& call, const Context& context)
   return status;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

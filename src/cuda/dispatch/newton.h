@@ -5,7 +5,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 std::size_t newton_workspace(const Rows& rows) noexcept;
 
@@ -15,4 +15,4 @@ Status newton_forward(const NewtonForward1d& call, const Context& context) noexc
 /// Rows without samples are solved, and may still have a report.
 Status empty_newton_forward(const NewtonForward1d& call, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

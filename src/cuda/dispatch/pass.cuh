@@ -5,7 +5,7 @@
 #include "cuda/dispatch/long_rows.h"
 #include "cuda/kernels/kernel_pass.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Storage>
 Status pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
@@ -25,4 +25,4 @@ Status pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
   return launch_status();
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

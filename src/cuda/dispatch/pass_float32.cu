@@ -1,7 +1,7 @@
 #include "cuda/dispatch/pass.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template Status pass_in<float>(const Forward1d&, const ImagePass<float>&, const Context&) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -11,7 +11,7 @@
 #include "step/row/jvp_worker.h"
 #include "step/row/reduction_workers.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 template <class Worker, class Call>
@@ -60,4 +60,4 @@ Status rows_tv(const RowReduction& call, const Context& context) noexcept {
   return launch<TvWorker>(call, call.rows, false, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

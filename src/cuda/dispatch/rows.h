@@ -5,7 +5,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Scratch bytes for any of the calls below.
 std::size_t rows_workspace(const Rows& rows, bool weighted) noexcept;
@@ -17,4 +17,4 @@ Status rows_certificate(const Certificate1d& call, const Context& context) noexc
 Status rows_lam_max(const RowReduction& call, const Context& context) noexcept;
 Status rows_tv(const RowReduction& call, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -8,7 +8,7 @@
 #include "cuda/dispatch/small_iterations.cuh"
 #include "cuda/kernels/kernel_small_images.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 namespace {
 
 constexpr int kLargestSide = 64;
@@ -160,4 +160,4 @@ Status small_images_backward(const Backward2d& call, const Context& context) noe
   return launch_for_size(small, solved.momentum != nullptr, context);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

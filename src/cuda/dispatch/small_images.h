@@ -3,7 +3,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Whether a block can hold such images: then calls below do all that are plain.
 [[nodiscard]] bool are_for_blocks(const Images& images, DType dtype, bool by_edge) noexcept;
@@ -15,4 +15,4 @@ namespace tautline::detail {
 Status small_images_forward(const Forward2d& call, const Context& context) noexcept;
 Status small_images_backward(const Backward2d& call, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 #include "backend.h"
 #include "cuda/agent/agent_image.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Whether images and lams are such.
 [[nodiscard]] bool are_for_blocks(const Forward2d& call) noexcept;
@@ -16,4 +16,4 @@ namespace tautline::detail {
 Status small_images_iterate(const Forward2d& call, const SmallState& state, int first, int last,
                             std::uint32_t* partitions, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

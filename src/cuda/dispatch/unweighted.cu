@@ -8,7 +8,7 @@
 #include "cuda/dispatch/rows.h"
 #include "cuda/warp/storage.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 std::size_t unweighted_workspace(const Rows& rows) noexcept {
   const std::size_t forward =
@@ -31,4 +31,4 @@ Status unweighted_backward(const Backward1d& call, const Context& context) noexc
   });
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Scratch bytes for either of the calls below.
 std::size_t unweighted_workspace(const Rows& rows) noexcept;
@@ -14,4 +14,4 @@ std::size_t unweighted_workspace(const Rows& rows) noexcept;
 Status unweighted_forward(const Forward1d& call, const Context& context) noexcept;
 Status unweighted_backward(const Backward1d& call, const Context& context) noexcept;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

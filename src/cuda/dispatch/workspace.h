@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "step/row/scratch.h"
-#include "tautline/context.h"
-#include "tautline/status.h"
+#include "tautstring/context.h"
+#include "tautstring/status.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What callers are told: where the size of a workspace comes from.
 struct WorkspaceRules {
@@ -49,4 +49,4 @@ inline constexpr WorkspaceRules kNewtonWorkspace = {
   return {};
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -4,7 +4,7 @@
 
 #include "cuda/agent/agent_backward.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// `Call` is a BackwardRows.
 template <class Call, BackwardAccess kAccess, BackwardSpan kSpan, BackwardTask kTask>
@@ -35,4 +35,4 @@ __global__ void kernel_sum_grad_lam(const __grid_constant__ Call call) {
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

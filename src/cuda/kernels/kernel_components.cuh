@@ -12,9 +12,9 @@
 #include <cstdint>
 
 #include "cuda/kernels/kernel_images.cuh"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// The partitions of the last two passes over an image.
 struct LastPasses {
@@ -364,4 +364,4 @@ __global__ inline void kernel_mirror_values(ImageTiles tiles, const double* x, d
   tiles.for_each_pixel([&](std::int64_t i) { y[i] = mirror(x[i], y[i]); });
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

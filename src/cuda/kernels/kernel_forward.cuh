@@ -19,7 +19,7 @@
 #include "cuda/agent/agent_second_search.cuh"
 #include "cuda/agent/agent_stream.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Scratch of the rows that are not simply searched, a part for each warp of the grid.
 struct ForwardScratch {
@@ -245,4 +245,4 @@ __global__ void __launch_bounds__(kLanes* wanted_forward_warps(kSplit), 1)
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

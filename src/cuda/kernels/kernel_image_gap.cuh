@@ -14,7 +14,7 @@
 #include "cuda/kernels/kernel_images.cuh"
 #include "step/image/gap.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// P = x - column_input and Q = column_input - column_output are what the edges along rows and
 /// along columns hold; `y` may be column_output.
@@ -312,4 +312,4 @@ __global__ inline void kernel_take_gaps(const Quality* tiles, std::int64_t each,
   if (threadIdx.x == 0) progress[blockIdx.x].gap = gap;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -16,7 +16,7 @@
 #include "step/image/gap.h"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 inline constexpr int kImageThreads = 256;
 inline constexpr int kImageTile = 4096;
@@ -452,4 +452,4 @@ __global__ void kernel_mirror_tangents(ImageTiles tiles, ImageArrays<T> arrays) 
   tiles.for_each_pixel([&](std::int64_t i) { arrays.y[i] = mirror(arrays.x[i], arrays.y[i]); });
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 #include "cuda/agent/agent_fill.cuh"
 #include "cuda/agent/agent_long_row.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Call, bool kEdges>
 __global__ void __launch_bounds__(kLongThreads)
@@ -46,4 +46,4 @@ __global__ void __launch_bounds__(kFillThreads)
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -7,7 +7,7 @@
 #include "step/row/newton_worker.h"
 #include "step/row/row_values.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <int kThreads, int kItems>
 __global__ void __launch_bounds__(kThreads) kernel_newton(const __grid_constant__ NewtonCall call) {
@@ -34,4 +34,4 @@ inline __global__ void kernel_newton_rows(const __grid_constant__ NewtonForward1
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 
 #include "cuda/warp/forward_rows.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Arrays are packed alike; `y` has the solutions.
 template <class T>
@@ -23,4 +23,4 @@ __global__ void kernel_to_next_input(std::int64_t count, ImagePass<T> pass, cons
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

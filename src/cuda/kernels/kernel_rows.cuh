@@ -14,7 +14,7 @@
 #include "step/row/row_values.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// One part of the workspace for each of `threads` threads.
 struct RowSlots {
@@ -39,4 +39,4 @@ __global__ void kernel_rows(const __grid_constant__ Call call, const __grid_cons
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -13,7 +13,7 @@
 
 #include "cuda/kernels/kernel_components.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Blocks on a multiprocessor that registers must suffice for: as many as have the threads that all
 /// of such an architecture have, and as shared memory of an H200 holds images of 56 x 56.
@@ -282,4 +282,4 @@ __global__ inline void __launch_bounds__(kImageThreads, kSmallComponentBlocks)
   });
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -5,7 +5,7 @@
 #include "cuda/agent/agent_image.cuh"
 #include "cuda/agent/agent_image_gradient.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Blocks on a multiprocessor that registers must suffice for.
 [[nodiscard]] constexpr int wanted_image_blocks(int side, bool accelerated) noexcept {
@@ -31,4 +31,4 @@ __global__ void __launch_bounds__(kSide, wanted_gradient_blocks(kSide, kAccelera
   AgentImageGradient<kSide, kAccelerated>(call, shared).solve(blockIdx.x);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

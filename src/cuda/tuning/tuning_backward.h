@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// A thread has the elements of one word of codes.
 inline constexpr int kWordElements = 16;
@@ -84,4 +84,4 @@ struct BackwardShape {
   return shape;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

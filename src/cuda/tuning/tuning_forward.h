@@ -7,7 +7,7 @@
 
 #include "step/slope_search.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 inline constexpr int kLanes = 32;
 
@@ -124,4 +124,4 @@ inline constexpr std::size_t kBlockReserve = std::size_t{1} << 10;
   return shape;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// A lane searches a chunk: a short one where a row alone would have too few lanes to fill a
 /// device. Where pieces begin is a matter of the row alone.
@@ -21,4 +21,4 @@ inline constexpr int kFillThreads = kFillTile / 16;
 inline constexpr std::size_t kMostLongScratch = std::size_t{256} << 20;
 inline constexpr std::int64_t kMostLongSlots = 1024;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

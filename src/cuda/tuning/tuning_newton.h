@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Samples that a thread holds at most: five numbers of each are in registers, so that kernels for
 /// rows of fewer samples a thread have room for more of them.
@@ -12,4 +12,4 @@ inline constexpr int kNewtonItems = 8;
 inline constexpr int kMostNewtonThreads = 512;
 inline constexpr std::int32_t kLongestSharedNewtonRow = kMostNewtonThreads * kNewtonItems;
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Small blocks, so that few threads still reach many multiprocessors.
 inline constexpr int kRowThreadsPerBlock = 32;
@@ -22,4 +22,4 @@ inline constexpr std::size_t kMostRowScratch = std::size_t{256} << 20;
   return std::min(rows, std::clamp<std::int64_t>(fitting, 1, kMostRowThreads));
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

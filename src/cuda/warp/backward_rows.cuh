@@ -8,7 +8,7 @@
 #include "cuda/warp/placed_rows.cuh"
 #include "cuda/warp/storage.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What a tile of a long row leaves for its neighbours: the sums before its first
 /// start of a segment and from its last one on.
@@ -69,4 +69,4 @@ __device__ void store_grad_lam(const Call& call, std::int64_t at, double value) 
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -1,7 +1,7 @@
 // Copies from device memory to shared memory that other work can overtake.
 #pragma once
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Copies 4, 8 or 16 bytes, aligned to as many.
 template <int kBytes, class T>
@@ -26,4 +26,4 @@ __device__ inline void wait_for_copies() noexcept {
 #endif
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

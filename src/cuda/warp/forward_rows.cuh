@@ -9,7 +9,7 @@
 #include "cuda/warp/storage.cuh"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 inline constexpr unsigned kWarp = 0xFFFFFFFFU;
 
@@ -124,4 +124,4 @@ template <class T>
   return widen<T>(static_cast<const double*>(data)[at]);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

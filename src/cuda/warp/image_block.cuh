@@ -10,9 +10,9 @@
 #include <cstdint>
 
 #include "cuda/warp/forward_rows.cuh"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What one access of shared memory moves at most.
 inline constexpr int kPart = 4;
@@ -350,4 +350,4 @@ struct LineValues {
   }
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

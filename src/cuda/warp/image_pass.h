@@ -1,7 +1,7 @@
 // What a pass over images writes for the next one.
 #pragma once
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Of images that lie one behind the other, as the pass's input and output do. Rows take X - Qb
 /// and give z, and the columns then take z + Qb; those give y, Q is what they take less y, and the
@@ -13,4 +13,4 @@ struct ImagePass {
   bool of_columns;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What is known of an image before its first pass.
 struct ImageFacts {
@@ -36,4 +36,4 @@ struct ImageArrays {
   [[nodiscard]] __device__ T new_q(std::int64_t i) const noexcept { return input[i] - y[i]; }
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -6,7 +6,7 @@
 
 #include "cuda/warp/placed_images.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What a pass is told of its images. They lie one behind the other in all arrays.
 template <class T>
@@ -84,4 +84,4 @@ class ImageStep {
   T after_ = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -5,7 +5,7 @@
 #include "cuda/warp/forward_rows.cuh"
 #include "step/line_search.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 struct DeviceLineArithmetic {
   float zero;
@@ -51,4 +51,4 @@ struct DeviceLineArithmetic {
   }
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

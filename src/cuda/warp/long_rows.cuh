@@ -7,7 +7,7 @@
 #include "cuda/tuning/tuning_long.h"
 #include "cuda/warp/forward_rows.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What becomes of a long row; written while it is searched.
 enum class LongRowKind : std::int32_t { searched = 0, careful = 1, nan = 2 };
@@ -39,4 +39,4 @@ struct LongRows {
   }
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

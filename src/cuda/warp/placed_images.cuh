@@ -7,7 +7,7 @@
 #include "cuda/warp/placed_rows.cuh"
 #include "cuda/warp/storage.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Element `at` of an array of any type.
 template <class T>
@@ -83,4 +83,4 @@ struct PlacedLam {
   return done == nullptr ? iterations : max(done[image], 1);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

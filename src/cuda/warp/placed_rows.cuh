@@ -6,7 +6,7 @@
 
 #include "backend.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class Data>
 struct PlacedRows {
@@ -59,4 +59,4 @@ struct PlacedRows {
   }
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -7,7 +7,7 @@
 #include "cuda/warp/search.cuh"
 #include "step/newton_threads.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <int kThreads>
 class RowThreads {
@@ -212,4 +212,4 @@ class RowThreads {
   double* spare_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

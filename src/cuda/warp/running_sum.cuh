@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 template <class T>
 struct RunningSum;
@@ -61,4 +61,4 @@ struct RunningSum<double> {
   }
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -7,7 +7,7 @@
 #include "cuda/warp/forward_rows.cuh"
 #include "step/piece_search.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Reciprocals of lengths decide where to look, never what a value is. Values are
 /// quotients, rounded correctly.
@@ -139,4 +139,4 @@ struct SearchedLam {
   static constexpr T kSmallest = 1 / kLargest;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -7,7 +7,7 @@
 
 #include "cuda/warp/backward_rows.cuh"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Which words a thread and its warp have.
 struct WordPlace {
@@ -395,4 +395,4 @@ class StagedWords<Call, BackwardAccess::across> {
   const std::int32_t size_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

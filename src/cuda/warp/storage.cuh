@@ -7,9 +7,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "tautline/view.h"
+#include "tautstring/view.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// float64 is computed in float64, everything else in float32.
 template <class Storage>
@@ -70,4 +70,4 @@ __device__ void with_float32_storage(DType dtype, const Use& use) noexcept {
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

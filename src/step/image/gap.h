@@ -13,7 +13,7 @@
 
 #include "step/host_device.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// How many iterations go by between looks at the gap.
 inline constexpr int kIterationsBetweenLooks = 4;
@@ -34,7 +34,7 @@ template <class T>
 /// A power of 2 that differences and lams are taken times, such that their squares are numbers
 /// whatever the image is like. Of T = float they are in any case.
 template <class T>
-[[nodiscard]] TAUTLINE_HOST_DEVICE double gap_scale(double largest) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE double gap_scale(double largest) noexcept {
   if (std::is_same_v<T, float> || !(largest > 0)) return 1;
   return std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1000, 1000));
 }
@@ -53,8 +53,9 @@ template <class T>
 
 /// The dual variable of an edge as it is counted; `largest` is |x|, scaled as all else.
 template <class T>
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline double counted_dual(double dual, double lam, double rise,
-                                                              double largest) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline double counted_dual(double dual, double lam,
+                                                                double rise,
+                                                                double largest) noexcept {
   constexpr double kRounding = std::is_same_v<T, float> ? 2e-5 : 1e-13;
   const double within = std::min(std::max(dual, -lam), lam);
   const double bound = std::copysign(lam, rise);
@@ -67,11 +68,12 @@ template <class T>
 
 /// What an edge has of the gap, and of the objective: nothing where there is no rise, whatever its
 /// lam is.
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline double edge_gap(double counted, double lam,
-                                                          double rise) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline double edge_gap(double counted, double lam,
+                                                            double rise) noexcept {
   return rise == 0 ? 0 : std::abs(std::copysign(lam, rise) - counted) * std::abs(rise);
 }
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline double edge_objective(double lam, double rise) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline double edge_objective(double lam,
+                                                                  double rise) noexcept {
   return rise == 0 ? 0 : lam * std::abs(rise);
 }
 
@@ -92,4 +94,4 @@ inline constexpr int kGapIterations = 128;
   return own.gap <= std::max(0.01 * gap, 1e-14 * own.objective);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -5,7 +5,7 @@
 
 #include "step/host_device.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Knuth's two-sum, with the errors added up beside the sum.
 class AccurateSum {
@@ -17,13 +17,13 @@ class AccurateSum {
     sum_ = sum;
   }
   /// Adds a * b without rounding the product.
-  TAUTLINE_HOST_DEVICE void add_product(double a, double b) noexcept {
+  TAUTSTRING_HOST_DEVICE void add_product(double a, double b) noexcept {
     const double product = a * b;
     add(product);
     error_ += std::fma(a, b, -product);
   }
   /// The errors of a sum that is not finite mean nothing.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double value() const noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE double value() const noexcept {
     return std::isfinite(sum_) ? sum_ + error_ : sum_;
   }
 
@@ -32,4 +32,4 @@ class AccurateSum {
   double error_ = 0;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -12,14 +12,14 @@
 #include "step/row/segment_walk.h"
 #include "step/row/solved_row.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 class BackwardWorker {
  public:
-  TAUTLINE_HOST_DEVICE BackwardWorker(const Backward1d& call, const RowScratch& scratch) noexcept
+  TAUTSTRING_HOST_DEVICE BackwardWorker(const Backward1d& call, const RowScratch& scratch) noexcept
       : call_(call), s_(scratch) {}
 
-  TAUTLINE_HOST_DEVICE void operator()(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE void operator()(std::int64_t row) noexcept {
     const Rows& rows = call_.solved.rows;
     const std::int32_t n = rows.n;
     const SolvedRow solved = load_solved_row(call_.solved, row, s_);
@@ -57,7 +57,7 @@ class BackwardWorker {
   ///
   /// Sharpening is 2 x - prox(x) where there is a sample and prox(x) where there
   /// is none: the prox then gets -g or g, and x also 2 g.
-  TAUTLINE_HOST_DEVICE double spread(const SolvedRow& solved, const SegmentSpan& s) noexcept {
+  TAUTSTRING_HOST_DEVICE double spread(const SolvedRow& solved, const SegmentSpan& s) noexcept {
     const double* g = s_.x;
     double* grad_x = s_.y;
     AccurateSum sum;
@@ -86,4 +86,4 @@ class BackwardWorker {
   RowScratch s_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -11,15 +11,15 @@
 #include "step/row/row_values.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Forward of one row at a time, whatever it is like.
 class ForwardWorker {
  public:
-  TAUTLINE_HOST_DEVICE ForwardWorker(const Forward1d& call, const RowScratch& scratch) noexcept
+  TAUTSTRING_HOST_DEVICE ForwardWorker(const Forward1d& call, const RowScratch& scratch) noexcept
       : call_(call), s_(scratch), solver_(s_) {}
 
-  TAUTLINE_HOST_DEVICE void operator()(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE void operator()(std::int64_t row) noexcept {
     const std::int32_t n = call_.rows.n;
     const auto x = call_.x.row(call_.rows, row);
     const auto y = call_.y.row(call_.rows, row);
@@ -50,8 +50,8 @@ class ForwardWorker {
 
   /// lam 0 is the identity bit for bit, whatever x holds. A missing sample takes
   /// its left neighbour's bits, a leading one those of the first present sample.
-  TAUTLINE_HOST_DEVICE void copy_row(const RowSpan<const void>& x,
-                                     const RowSpan<void>& y) noexcept {
+  TAUTSTRING_HOST_DEVICE void copy_row(const RowSpan<const void>& x,
+                                       const RowSpan<void>& y) noexcept {
     const std::int32_t n = call_.rows.n;
     const auto is_present = [&](std::int32_t i) {
       return !call_.weight.given || s_.weight[i] != 0;
@@ -86,4 +86,4 @@ class ForwardWorker {
   RowSolver solver_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -13,14 +13,14 @@
 #include "step/row/solved_row.h"
 #include "step/segment.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 class JvpWorker {
  public:
-  TAUTLINE_HOST_DEVICE JvpWorker(const Jvp1d& call, const RowScratch& scratch) noexcept
+  TAUTSTRING_HOST_DEVICE JvpWorker(const Jvp1d& call, const RowScratch& scratch) noexcept
       : call_(call), s_(scratch) {}
 
-  TAUTLINE_HOST_DEVICE void operator()(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE void operator()(std::int64_t row) noexcept {
     const Rows& rows = call_.solved.rows;
     const std::int32_t n = rows.n;
     const SolvedRow solved = load_solved_row(call_.solved, row, s_);
@@ -38,8 +38,8 @@ class JvpWorker {
   }
 
  private:
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double segment_tangent(const SolvedRow& solved,
-                                                            const SegmentSpan& s) const noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE double segment_tangent(const SolvedRow& solved,
+                                                              const SegmentSpan& s) const noexcept {
     const double* dx = s_.x;
     const double borders =
         border_term<double>(s_.lam, s.first - 1, s.left_sign, s.last - 1, s.right_sign);
@@ -59,8 +59,8 @@ class JvpWorker {
     return width.value() > 0 ? sum.value() / width.value() : 0;  // 0: no sample in the row
   }
 
-  TAUTLINE_HOST_DEVICE void load_or_zero(const ConstRowArray& array, std::int64_t row,
-                                         std::int32_t count, double* out) const noexcept {
+  TAUTSTRING_HOST_DEVICE void load_or_zero(const ConstRowArray& array, std::int64_t row,
+                                           std::int32_t count, double* out) const noexcept {
     if (array.given && array.size > 0) {
       load_row(array.row(call_.solved.rows, row), count, out);
     } else {
@@ -72,4 +72,4 @@ class JvpWorker {
   RowScratch s_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -19,11 +19,11 @@
 #include "step/segment.h"
 #include "step/taut_string.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// All that a row of n samples needs: 65 bytes a sample.
 struct NewtonScratch {
-  TAUTLINE_HOST_DEVICE NewtonScratch(Scratch& scratch, std::int32_t n) noexcept
+  TAUTSTRING_HOST_DEVICE NewtonScratch(Scratch& scratch, std::int32_t n) noexcept
       : row(scratch, n, false),
         u(scratch.take<double>(n + 1)),
         next(scratch.take<double>(n + 1)),
@@ -51,8 +51,8 @@ struct NewtonFrame {
 };
 
 /// Of a row with these samples.
-TAUTLINE_HOST_DEVICE inline NewtonFrame newton_frame(double low, double high,
-                                                     double first) noexcept {
+TAUTSTRING_HOST_DEVICE inline NewtonFrame newton_frame(double low, double high,
+                                                       double first) noexcept {
   NewtonFrame frame = {.offset = origin_of(low, high, first)};
   frame.scale = choose_scale(std::max(std::abs(low - frame.offset), std::abs(high - frame.offset)));
   frame.range = high * frame.scale - low * frame.scale;
@@ -63,11 +63,11 @@ TAUTLINE_HOST_DEVICE inline NewtonFrame newton_frame(double low, double high,
 /// edge of lam 0, or, by `polish`, not converged.
 class NewtonWorker {
  public:
-  TAUTLINE_HOST_DEVICE NewtonWorker(const NewtonForward1d& call,
-                                    const NewtonScratch& scratch) noexcept
+  TAUTSTRING_HOST_DEVICE NewtonWorker(const NewtonForward1d& call,
+                                      const NewtonScratch& scratch) noexcept
       : call_(call), s_(scratch), forward_(call.problem, s_.row), solver_(s_.row) {}
 
-  TAUTLINE_HOST_DEVICE void operator()(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE void operator()(std::int64_t row) noexcept {
     if (n() == 0) return store_no_dual(row, 0);
     const Loaded loaded = load(row);
     if (loaded.kind == Kind::copied || loaded.kind == Kind::not_finite) {
@@ -101,12 +101,12 @@ class NewtonWorker {
     bool converged = false;
   };
 
-  [[nodiscard]] TAUTLINE_HOST_DEVICE std::int32_t n() const noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE std::int32_t n() const noexcept {
     return call_.problem.rows.n;
   }
 
   /// Loads x and lam, one an edge.
-  TAUTLINE_HOST_DEVICE Loaded load(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE Loaded load(std::int64_t row) noexcept {
     const Forward1d& problem = call_.problem;
     double* x = s_.row.x;
     double* lam = s_.row.lam;
@@ -141,7 +141,7 @@ class NewtonWorker {
   }
 
   /// Leaves values and codes in scratch, as the direct solver does.
-  TAUTLINE_HOST_DEVICE Outcome iterate(std::int64_t row, const NewtonFrame& frame) noexcept {
+  TAUTSTRING_HOST_DEVICE Outcome iterate(std::int64_t row, const NewtonFrame& frame) noexcept {
     const NewtonArrays arrays = {.x = s_.row.x,
                                  .lam = s_.row.lam,
                                  .u = s_.u,
@@ -163,7 +163,7 @@ class NewtonWorker {
   }
 
   /// Loads where to start, if that is known and finite.
-  TAUTLINE_HOST_DEVICE bool load_start(std::int64_t row, double scale) noexcept {
+  TAUTSTRING_HOST_DEVICE bool load_start(std::int64_t row, double scale) noexcept {
     if (!call_.start.given) return false;
     double* start = s_.row.y;
     const std::int32_t edges = n() - 1;
@@ -184,7 +184,7 @@ class NewtonWorker {
 
   /// From the values in scratch.y: their running sum, which at a jump is the bound itself. So edges
   /// have none of the gap, which is what the dual lacks of x - y where it is clipped.
-  TAUTLINE_HOST_DEVICE void store_dual(std::int64_t row, const NewtonFrame& frame) noexcept {
+  TAUTSTRING_HOST_DEVICE void store_dual(std::int64_t row, const NewtonFrame& frame) noexcept {
     const double* x = s_.row.x;
     const double* y = s_.row.y;
     double* dual = s_.u;
@@ -210,7 +210,7 @@ class NewtonWorker {
     if (call_.gap != nullptr) call_.gap[row] = gap / frame.scale / frame.scale;
   }
 
-  TAUTLINE_HOST_DEVICE void store_no_dual(std::int64_t row, double value) noexcept {
+  TAUTSTRING_HOST_DEVICE void store_no_dual(std::int64_t row, double value) noexcept {
     if (call_.dual.given) {
       std::fill(s_.u, s_.u + n(), value);
       store_row(call_.dual.row(call_.problem.rows, row), n() - 1, s_.u);
@@ -219,14 +219,14 @@ class NewtonWorker {
     store_outcome(row, {});
   }
 
-  TAUTLINE_HOST_DEVICE void store(std::int64_t row, const NewtonFrame& frame,
-                                  const Outcome& outcome) noexcept {
+  TAUTSTRING_HOST_DEVICE void store(std::int64_t row, const NewtonFrame& frame,
+                                    const Outcome& outcome) noexcept {
     if (call_.dual.given || call_.gap != nullptr) store_dual(row, frame);
     store_y(row, frame);
     store_outcome(row, outcome);
   }
 
-  TAUTLINE_HOST_DEVICE void store_y(std::int64_t row, const NewtonFrame& frame) noexcept {
+  TAUTSTRING_HOST_DEVICE void store_y(std::int64_t row, const NewtonFrame& frame) noexcept {
     const Forward1d& problem = call_.problem;
     double* y = s_.row.y;
     if (problem.mode == Mode::sharp) {
@@ -242,7 +242,7 @@ class NewtonWorker {
     }
   }
 
-  TAUTLINE_HOST_DEVICE void store_outcome(std::int64_t row, const Outcome& outcome) noexcept {
+  TAUTSTRING_HOST_DEVICE void store_outcome(std::int64_t row, const Outcome& outcome) noexcept {
     if (call_.iterations != nullptr) call_.iterations[row] = outcome.iterations;
     if (call_.converged != nullptr) call_.converged[row] = outcome.converged ? 1 : 0;
   }
@@ -253,4 +253,4 @@ class NewtonWorker {
   RowSolver solver_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -14,7 +14,7 @@
 #include "step/row/scaling.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 constexpr int sign_of(double value) {
   return static_cast<int>(value > 0) - static_cast<int>(value < 0);
@@ -34,10 +34,10 @@ struct ScaledRow {
 
 /// Loads x into scratch.x, with 0 where a sample is missing, and the weights into
 /// scratch.weight.
-TAUTLINE_HOST_DEVICE inline ScaledRow load_scaled_row(const ConstRowArray& x,
-                                                      const ConstRowArray& weight, const Rows& rows,
-                                                      std::int64_t row,
-                                                      const RowScratch& scratch) noexcept {
+TAUTSTRING_HOST_DEVICE inline ScaledRow load_scaled_row(const ConstRowArray& x,
+                                                        const ConstRowArray& weight,
+                                                        const Rows& rows, std::int64_t row,
+                                                        const RowScratch& scratch) noexcept {
   const std::int32_t n = rows.n;
   ScaledRow result;
   load_row(x.row(rows, row), n, scratch.x);
@@ -59,17 +59,17 @@ TAUTLINE_HOST_DEVICE inline ScaledRow load_scaled_row(const ConstRowArray& x,
 
 class CertificateWorker {
  public:
-  TAUTLINE_HOST_DEVICE CertificateWorker(const Certificate1d& call,
-                                         const RowScratch& scratch) noexcept
+  TAUTSTRING_HOST_DEVICE CertificateWorker(const Certificate1d& call,
+                                           const RowScratch& scratch) noexcept
       : call_(call), s_(scratch) {}
 
-  TAUTLINE_HOST_DEVICE void operator()(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE void operator()(std::int64_t row) noexcept {
     const double violation = find_violation(row);
     store_row(call_.out.row(call_.rows, row), 1, &violation);
   }
 
  private:
-  TAUTLINE_HOST_DEVICE double find_violation(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE double find_violation(std::int64_t row) noexcept {
     const Rows& rows = call_.rows;
     const std::int32_t n = rows.n;
     const ScaledRow scaled = load_scaled_row(call_.x, call_.weight, rows, row, s_);
@@ -121,17 +121,17 @@ class CertificateWorker {
 
 class LamMaxWorker {
  public:
-  TAUTLINE_HOST_DEVICE LamMaxWorker(const RowReduction& call, const RowScratch& scratch) noexcept
+  TAUTSTRING_HOST_DEVICE LamMaxWorker(const RowReduction& call, const RowScratch& scratch) noexcept
       : call_(call), s_(scratch) {}
 
-  TAUTLINE_HOST_DEVICE void operator()(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE void operator()(std::int64_t row) noexcept {
     const double result = find_lam_max(row);
     store_row(call_.out.row(call_.rows, row), 1, &result);
   }
 
  private:
   /// The dual of the constant solution: its largest value is what lam must bear.
-  TAUTLINE_HOST_DEVICE double find_lam_max(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE double find_lam_max(std::int64_t row) noexcept {
     const std::int32_t n = call_.rows.n;
     const ScaledRow scaled = load_scaled_row(call_.x, call_.weight, call_.rows, row, s_);
     if (!std::isfinite(scaled.size) || !scaled.any) return std::numeric_limits<double>::quiet_NaN();
@@ -164,10 +164,10 @@ class LamMaxWorker {
 
 class TvWorker {
  public:
-  TAUTLINE_HOST_DEVICE TvWorker(const RowReduction& call, const RowScratch& scratch) noexcept
+  TAUTSTRING_HOST_DEVICE TvWorker(const RowReduction& call, const RowScratch& scratch) noexcept
       : call_(call), s_(scratch) {}
 
-  TAUTLINE_HOST_DEVICE void operator()(std::int64_t row) noexcept {
+  TAUTSTRING_HOST_DEVICE void operator()(std::int64_t row) noexcept {
     const std::int32_t n = call_.rows.n;
     load_row(call_.x.row(call_.rows, row), n, s_.x);
     AccurateSum sum;
@@ -181,4 +181,4 @@ class TvWorker {
   RowScratch s_;
 };
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -12,11 +12,11 @@
 #include "step/host_device.h"
 #include "step/small_float.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Calls use(T{}) with the storage type that a dtype stands for.
 template <class Use>
-TAUTLINE_HOST_DEVICE decltype(auto) with_storage(DType dtype, Use&& use) {
+TAUTSTRING_HOST_DEVICE decltype(auto) with_storage(DType dtype, Use&& use) {
   switch (dtype) {
     case DType::float16: return use(Float16{});
     case DType::bfloat16: return use(BFloat16{});
@@ -66,7 +66,7 @@ template <class Storage, class T>
   }
 }
 
-TAUTLINE_HOST_DEVICE inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
+TAUTSTRING_HOST_DEVICE inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
   return with_storage(row.dtype, [&](auto storage) {
     using T = decltype(storage);
     return static_cast<double>(static_cast<const T*>(row.data)[i * row.stride]);
@@ -75,7 +75,7 @@ TAUTLINE_HOST_DEVICE inline double load_element(const RowSpan<const void>& row, 
 
 /// Loads `count` elements; a broadcast row has stride 0.
 template <class T>
-TAUTLINE_HOST_DEVICE void load_row(const RowSpan<const void>& row, std::int32_t count, T* out) {
+TAUTSTRING_HOST_DEVICE void load_row(const RowSpan<const void>& row, std::int32_t count, T* out) {
   with_storage(row.dtype, [&](auto storage) {
     using Storage = decltype(storage);
     const auto* data = static_cast<const Storage*>(row.data);
@@ -89,7 +89,7 @@ TAUTLINE_HOST_DEVICE void load_row(const RowSpan<const void>& row, std::int32_t 
 
 /// Stores `count` elements, each rounded once.
 template <class T>
-TAUTLINE_HOST_DEVICE void store_row(const RowSpan<void>& row, std::int32_t count, const T* in) {
+TAUTSTRING_HOST_DEVICE void store_row(const RowSpan<void>& row, std::int32_t count, const T* in) {
   with_storage(row.dtype, [&](auto storage) {
     using Storage = decltype(storage);
     auto* data = static_cast<Storage*>(row.data);
@@ -110,8 +110,8 @@ constexpr RowSpan<Data> drop_front(const RowSpan<Data>& row, std::int32_t first)
 }
 
 /// Copies one element between rows of one dtype, bit for bit.
-TAUTLINE_HOST_DEVICE inline void copy_element(const RowSpan<void>& to, std::int64_t i,
-                                              const RowSpan<const void>& from, std::int64_t j) {
+TAUTSTRING_HOST_DEVICE inline void copy_element(const RowSpan<void>& to, std::int64_t i,
+                                                const RowSpan<const void>& from, std::int64_t j) {
   with_storage(to.dtype, [&](auto element) {
     using T = decltype(element);
     std::memcpy(&element, static_cast<const T*>(from.data) + j * from.stride, sizeof(T));
@@ -136,14 +136,14 @@ constexpr std::uint64_t unpack_eight_codes(std::uint32_t bits) noexcept {
 
 static_assert(std::endian::native == std::endian::little, "codes are moved as bytes of numbers");
 
-TAUTLINE_HOST_DEVICE inline std::uint32_t pack_word(const void* sixteen_codes) noexcept {
+TAUTSTRING_HOST_DEVICE inline std::uint32_t pack_word(const void* sixteen_codes) noexcept {
   std::uint64_t halves[2];
   std::memcpy(halves, sixteen_codes, sizeof(halves));
   return pack_eight_codes(halves[0]) | pack_eight_codes(halves[1]) << 16;
 }
 
-TAUTLINE_HOST_DEVICE inline void pack_codes(const Code* codes, std::int64_t n,
-                                            std::uint32_t* words) noexcept {
+TAUTSTRING_HOST_DEVICE inline void pack_codes(const Code* codes, std::int64_t n,
+                                              std::uint32_t* words) noexcept {
   const std::int64_t whole = n / kCodesPerWord * kCodesPerWord;
   for (std::int64_t i = 0; i < whole; i += kCodesPerWord) *words++ = pack_word(codes + i);
   if (whole == n) return;
@@ -153,8 +153,8 @@ TAUTLINE_HOST_DEVICE inline void pack_codes(const Code* codes, std::int64_t n,
   *words = pack_word(rest);
 }
 
-TAUTLINE_HOST_DEVICE inline void unpack_codes(const std::uint32_t* words, std::int32_t n,
-                                              Code* codes) {
+TAUTSTRING_HOST_DEVICE inline void unpack_codes(const std::uint32_t* words, std::int32_t n,
+                                                Code* codes) {
   for (std::int32_t first = 0; first < n; first += kCodesPerWord) {
     const std::uint32_t word = words[first / kCodesPerWord];
     const std::uint64_t halves[2] = {unpack_eight_codes(word), unpack_eight_codes(word >> 16)};
@@ -163,4 +163,4 @@ TAUTLINE_HOST_DEVICE inline void unpack_codes(const std::uint32_t* words, std::i
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

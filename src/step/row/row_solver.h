@@ -13,9 +13,9 @@
 #include "step/row/segment_walk.h"
 #include "step/segment.h"
 #include "step/taut_string.h"
-#include "tautline/tv1d.h"
+#include "tautstring/tv1d.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// What a row is, beside the values in scratch.x and, where they apply,
 /// scratch.weight and scratch.lam.
@@ -29,13 +29,13 @@ struct RowProblem {
 
 class RowSolver {
  public:
-  TAUTLINE_HOST_DEVICE explicit RowSolver(const RowScratch& scratch) noexcept : s_(scratch) {}
+  TAUTSTRING_HOST_DEVICE explicit RowSolver(const RowScratch& scratch) noexcept : s_(scratch) {}
 
   /// Leaves the result in scratch.y and scratch.codes; destroys the inputs.
-  TAUTLINE_HOST_DEVICE void solve(const RowProblem& row) noexcept;
+  TAUTSTRING_HOST_DEVICE void solve(const RowProblem& row) noexcept;
 
   /// Leaves there what a row comes out as that has no solution.
-  TAUTLINE_HOST_DEVICE void fill_nan(std::int32_t n) noexcept;
+  TAUTSTRING_HOST_DEVICE void fill_nan(std::int32_t n) noexcept;
 
   /// Elements read, and points pushed on and popped off the string's chains,
   /// since this solver was made: the measure of work that is proven linear.
@@ -43,10 +43,10 @@ class RowSolver {
 
  private:
   template <class Lams>
-  TAUTLINE_HOST_DEVICE void solve_scaled(const Lams& lams, bool weighted,
-                                         std::int32_t count) noexcept;
-  TAUTLINE_HOST_DEVICE std::int32_t drop_missing(const RowProblem& row) noexcept;
-  TAUTLINE_HOST_DEVICE void restore_missing(const RowProblem& row, std::int32_t present) noexcept;
+  TAUTSTRING_HOST_DEVICE void solve_scaled(const Lams& lams, bool weighted,
+                                           std::int32_t count) noexcept;
+  TAUTSTRING_HOST_DEVICE std::int32_t drop_missing(const RowProblem& row) noexcept;
+  TAUTSTRING_HOST_DEVICE void restore_missing(const RowProblem& row, std::int32_t present) noexcept;
 
   const RowScratch& s_;
   std::int64_t steps_ = 0;
@@ -63,8 +63,8 @@ struct UnitWeights {
 /// The solution on every segment, by one summation from left to right whoever
 /// found the segments, so that the same partition gives the same bits.
 template <class Weights, class Lams>
-TAUTLINE_HOST_DEVICE void fill_values(const double* x, Weights weights, Lams lams,
-                                      const Code* codes, std::int32_t count, double* y) {
+TAUTSTRING_HOST_DEVICE void fill_values(const double* x, Weights weights, Lams lams,
+                                        const Code* codes, std::int32_t count, double* y) {
   for_each_segment(codes, count, [&](const SegmentSpan& s) {
     double width = 0;
     const auto sum_around = [&](double origin) {
@@ -86,8 +86,8 @@ TAUTLINE_HOST_DEVICE void fill_values(const double* x, Weights weights, Lams lam
 
 /// Makes the tube's points from a row that may be weighted, and hands it to `use`.
 template <class Lams, class Use>
-TAUTLINE_HOST_DEVICE void with_tube(const RowScratch& s, bool weighted, std::int32_t count,
-                                    const Lams& lams, Use use) {
+TAUTSTRING_HOST_DEVICE void with_tube(const RowScratch& s, bool weighted, std::int32_t count,
+                                      const Lams& lams, Use use) {
   const double* x = s.x;
   if (!weighted) {
     PlainSums<double> sums{s.y};
@@ -107,7 +107,7 @@ TAUTLINE_HOST_DEVICE void with_tube(const RowScratch& s, bool weighted, std::int
   use(Tube<double, Sums, Sums, Lams>{sums, widths, lams, count});
 }
 
-TAUTLINE_HOST_DEVICE inline void RowSolver::solve(const RowProblem& row) noexcept {
+TAUTSTRING_HOST_DEVICE inline void RowSolver::solve(const RowProblem& row) noexcept {
   const std::int32_t count = row.weighted ? drop_missing(row) : row.n;
   const double size = largest_size(s_.x, count);
   steps_ += count;
@@ -138,8 +138,8 @@ TAUTLINE_HOST_DEVICE inline void RowSolver::solve(const RowProblem& row) noexcep
 /// Finds the segments and their values, among present samples only: in the
 /// `compact` arrays of a weighted row, else where the result belongs.
 template <class Lams>
-TAUTLINE_HOST_DEVICE void RowSolver::solve_scaled(const Lams& lams, bool weighted,
-                                                  std::int32_t count) noexcept {
+TAUTSTRING_HOST_DEVICE void RowSolver::solve_scaled(const Lams& lams, bool weighted,
+                                                    std::int32_t count) noexcept {
   Code* codes = weighted ? s_.compact_codes : s_.codes;
   std::fill(codes, codes + count, Code::continues);
   codes[0] = Code::plain;
@@ -163,7 +163,7 @@ TAUTLINE_HOST_DEVICE void RowSolver::solve_scaled(const Lams& lams, bool weighte
 /// Moves present samples together. Between two of them stands one edge with the
 /// smallest lam of the edges it replaces; what precedes the last such edge goes
 /// with the left sample, what follows it with the right one.
-TAUTLINE_HOST_DEVICE inline std::int32_t RowSolver::drop_missing(const RowProblem& row) noexcept {
+TAUTSTRING_HOST_DEVICE inline std::int32_t RowSolver::drop_missing(const RowProblem& row) noexcept {
   std::int32_t count = 0;
   std::int32_t smallest = 0;  // edge with the smallest lam since the last present sample
   for (std::int32_t i = 0; i < row.n; ++i) {
@@ -182,8 +182,8 @@ TAUTLINE_HOST_DEVICE inline std::int32_t RowSolver::drop_missing(const RowProble
   return count;
 }
 
-TAUTLINE_HOST_DEVICE inline void RowSolver::restore_missing(const RowProblem& row,
-                                                            std::int32_t present) noexcept {
+TAUTSTRING_HOST_DEVICE inline void RowSolver::restore_missing(const RowProblem& row,
+                                                              std::int32_t present) noexcept {
   for (std::int32_t j = 0; j < present; ++j) {
     const std::int32_t first = s_.first_covered[j];
     const std::int32_t last = s_.first_covered[j + 1];
@@ -197,10 +197,10 @@ TAUTLINE_HOST_DEVICE inline void RowSolver::restore_missing(const RowProblem& ro
   }
 }
 
-TAUTLINE_HOST_DEVICE inline void RowSolver::fill_nan(std::int32_t n) noexcept {
+TAUTSTRING_HOST_DEVICE inline void RowSolver::fill_nan(std::int32_t n) noexcept {
   std::fill(s_.y, s_.y + n, std::numeric_limits<double>::quiet_NaN());
   std::fill(s_.codes, s_.codes + n, Code::continues);
   if (n > 0) s_.codes[0] = Code::plain;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -11,7 +11,7 @@
 #include "step/host_device.h"
 #include "step/row/row_io.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// One number for the row, or one an edge in the buffer it was loaded to.
 struct LoadedLam {
@@ -19,8 +19,8 @@ struct LoadedLam {
   double number;
 };
 
-TAUTLINE_HOST_DEVICE inline LoadedLam load_lam(const RowLam& lam, const Rows& rows,
-                                               std::int64_t row, double* edges) {
+TAUTSTRING_HOST_DEVICE inline LoadedLam load_lam(const RowLam& lam, const Rows& rows,
+                                                 std::int64_t row, double* edges) {
   if (!lam.array.given) return {false, lam.number};
   const auto values = lam.array.row(rows, row);
   if (values.size == 0) return {false, 1};  // one sample and no edge: any lam but 0 is the same
@@ -65,7 +65,8 @@ struct WeightRange {
   }
 };
 
-TAUTLINE_HOST_DEVICE inline WeightRange range_of_weights(const RowSpan<const void>& row) noexcept {
+TAUTSTRING_HOST_DEVICE inline WeightRange range_of_weights(
+    const RowSpan<const void>& row) noexcept {
   WeightRange range;
   for (std::int32_t i = 0; i < row.size; ++i) {
     const double value = load_element(row, i);
@@ -78,8 +79,9 @@ TAUTLINE_HOST_DEVICE inline WeightRange range_of_weights(const RowSpan<const voi
   return range;
 }
 
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_lam(const RowLam& lam, const Rows& rows,
-                                                               std::int64_t row) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_lam(const RowLam& lam,
+                                                                 const Rows& rows,
+                                                                 std::int64_t row) noexcept {
   if (!lam.array.given) return true;  // checked before
   const auto values = lam.array.row(rows, row);
   for (std::int32_t i = 0; i < values.size; ++i) {
@@ -88,9 +90,9 @@ TAUTLINE_HOST_DEVICE inline WeightRange range_of_weights(const RowSpan<const voi
   return true;
 }
 
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_weight(const ConstRowArray& weight,
-                                                                  const Rows& rows,
-                                                                  std::int64_t row) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_weight(const ConstRowArray& weight,
+                                                                    const Rows& rows,
+                                                                    std::int64_t row) noexcept {
   if (!weight.given) return true;
   const auto values = weight.row(rows, row);
   for (std::int32_t i = 0; i < values.size; ++i) {
@@ -100,36 +102,36 @@ TAUTLINE_HOST_DEVICE inline WeightRange range_of_weights(const RowSpan<const voi
 }
 
 /// Whether a row of a call has allowed values throughout.
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_values(const Forward1d& call,
-                                                                  std::int64_t row) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_values(const Forward1d& call,
+                                                                    std::int64_t row) noexcept {
   return has_allowed_lam(call.lam, call.rows, row) &&
          has_allowed_weight(call.weight, call.rows, row);
 }
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_values(const NewtonForward1d& call,
-                                                                  std::int64_t row) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_values(const NewtonForward1d& call,
+                                                                    std::int64_t row) noexcept {
   return has_allowed_values(call.problem, row);
 }
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_values(const Certificate1d& call,
-                                                                  std::int64_t row) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_values(const Certificate1d& call,
+                                                                    std::int64_t row) noexcept {
   return has_allowed_lam(call.lam, call.rows, row) &&
          has_allowed_weight(call.weight, call.rows, row);
 }
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_values(const RowReduction& call,
-                                                                  std::int64_t row) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_values(const RowReduction& call,
+                                                                    std::int64_t row) noexcept {
   return has_allowed_weight(call.weight, call.rows, row);
 }
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_values(const Backward1d& call,
-                                                                  std::int64_t row) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_values(const Backward1d& call,
+                                                                    std::int64_t row) noexcept {
   return has_allowed_weight(call.solved.weight, call.solved.rows, row);
 }
-[[nodiscard]] TAUTLINE_HOST_DEVICE inline bool has_allowed_values(const Jvp1d& call,
-                                                                  std::int64_t row) noexcept {
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_values(const Jvp1d& call,
+                                                                    std::int64_t row) noexcept {
   return has_allowed_weight(call.solved.weight, call.solved.rows, row);
 }
 
 /// Fills a row of an output with NaN.
-TAUTLINE_HOST_DEVICE inline void fill_nan(const RowArray& array, const Rows& rows,
-                                          std::int64_t row) noexcept {
+TAUTSTRING_HOST_DEVICE inline void fill_nan(const RowArray& array, const Rows& rows,
+                                            std::int64_t row) noexcept {
   if (!array.given) return;
   const RowSpan<void> values = array.row(rows, row);
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -137,7 +139,7 @@ TAUTLINE_HOST_DEVICE inline void fill_nan(const RowArray& array, const Rows& row
 }
 
 /// What a call writes for a row that has a bad value.
-TAUTLINE_HOST_DEVICE inline void refuse(const Forward1d& call, std::int64_t row) noexcept {
+TAUTSTRING_HOST_DEVICE inline void refuse(const Forward1d& call, std::int64_t row) noexcept {
   fill_nan(call.y, call.rows, row);
   if (call.partition == nullptr) return;
   const std::int64_t words = partition_words(call.rows.n);
@@ -145,26 +147,26 @@ TAUTLINE_HOST_DEVICE inline void refuse(const Forward1d& call, std::int64_t row)
     call.partition[row * words + i] = i == 0 ? static_cast<std::uint32_t>(Code::plain) : 0;
   }
 }
-TAUTLINE_HOST_DEVICE inline void refuse(const NewtonForward1d& call, std::int64_t row) noexcept {
+TAUTSTRING_HOST_DEVICE inline void refuse(const NewtonForward1d& call, std::int64_t row) noexcept {
   refuse(call.problem, row);
   fill_nan(call.dual, call.problem.rows, row);
   if (call.gap != nullptr) call.gap[row] = std::numeric_limits<double>::quiet_NaN();
   if (call.iterations != nullptr) call.iterations[row] = 0;
   if (call.converged != nullptr) call.converged[row] = 0;
 }
-TAUTLINE_HOST_DEVICE inline void refuse(const Certificate1d& call, std::int64_t row) noexcept {
+TAUTSTRING_HOST_DEVICE inline void refuse(const Certificate1d& call, std::int64_t row) noexcept {
   fill_nan(call.out, call.rows, row);
 }
-TAUTLINE_HOST_DEVICE inline void refuse(const RowReduction& call, std::int64_t row) noexcept {
+TAUTSTRING_HOST_DEVICE inline void refuse(const RowReduction& call, std::int64_t row) noexcept {
   fill_nan(call.out, call.rows, row);
 }
-TAUTLINE_HOST_DEVICE inline void refuse(const Backward1d& call, std::int64_t row) noexcept {
+TAUTSTRING_HOST_DEVICE inline void refuse(const Backward1d& call, std::int64_t row) noexcept {
   fill_nan(call.grad_x, call.solved.rows, row);
   fill_nan(call.grad_lam, call.solved.rows, row);
   fill_nan(call.grad_weight, call.solved.rows, row);
 }
-TAUTLINE_HOST_DEVICE inline void refuse(const Jvp1d& call, std::int64_t row) noexcept {
+TAUTSTRING_HOST_DEVICE inline void refuse(const Jvp1d& call, std::int64_t row) noexcept {
   fill_nan(call.tangent_y, call.solved.rows, row);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

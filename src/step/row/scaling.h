@@ -9,7 +9,7 @@
 
 #include "step/host_device.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Sizes within these need no scaling: products of sums stay finite and normal.
 inline constexpr double kLargest = 0x1p200;
@@ -20,7 +20,8 @@ inline constexpr double kSmallest = 0x1p-200;
 inline constexpr double kUnbinding = 0x1p450;
 
 /// The largest |value|; NaN or infinite where a value is.
-TAUTLINE_HOST_DEVICE inline double largest_size(const double* values, std::int32_t count) noexcept {
+TAUTSTRING_HOST_DEVICE inline double largest_size(const double* values,
+                                                  std::int32_t count) noexcept {
   double largest = 0;
   for (std::int32_t i = 0; i < count; ++i) {
     const double size = std::abs(values[i]);
@@ -31,7 +32,7 @@ TAUTLINE_HOST_DEVICE inline double largest_size(const double* values, std::int32
 }
 
 /// The power of two that brings `size` near 1 where it is extreme, else 1.
-TAUTLINE_HOST_DEVICE inline double choose_scale(double size) noexcept {
+TAUTSTRING_HOST_DEVICE inline double choose_scale(double size) noexcept {
   if (size == 0 || (size >= kSmallest && size <= kLargest)) return 1;
   return std::ldexp(1.0, std::clamp(-std::ilogb(size), -1000, 1000));  // 1 / it is finite too
 }
@@ -53,4 +54,4 @@ constexpr double scale_lam(double lam, double scale, double weight_scale) noexce
   return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), most);
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

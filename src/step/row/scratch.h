@@ -5,18 +5,18 @@
 #include <cstdint>
 
 #include "step/host_device.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 /// Hands out aligned arrays from a block. With a null block it only counts, so
 /// the code that takes the arrays also tells how much memory they need.
 class Scratch {
  public:
-  TAUTLINE_HOST_DEVICE explicit Scratch(std::byte* block) noexcept : block_(block) {}
+  TAUTSTRING_HOST_DEVICE explicit Scratch(std::byte* block) noexcept : block_(block) {}
 
   template <class T>
-  TAUTLINE_HOST_DEVICE T* take(std::int64_t count) noexcept {
+  TAUTSTRING_HOST_DEVICE T* take(std::int64_t count) noexcept {
     const std::size_t at = used_;
     used_ +=
         (static_cast<std::size_t>(count) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
@@ -35,7 +35,7 @@ class Scratch {
 /// All that any of the 1D calls needs for a row of n elements: 33 bytes an
 /// element, 98 with data weights.
 struct RowScratch {
-  TAUTLINE_HOST_DEVICE RowScratch(Scratch& scratch, std::int32_t n, bool weighted) noexcept
+  TAUTSTRING_HOST_DEVICE RowScratch(Scratch& scratch, std::int32_t n, bool weighted) noexcept
       : x(scratch.take<double>(n)),
         y(scratch.take<double>(n + 1)),
         lam(scratch.take<double>(n + 1)),
@@ -80,4 +80,4 @@ inline std::size_t row_scratch_bytes(std::int32_t n, bool weighted) noexcept {
   return counter.used();
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

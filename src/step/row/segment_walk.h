@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 struct SegmentSpan {
   std::int32_t first;
@@ -27,4 +27,4 @@ constexpr void for_each_segment(const Codes& codes, std::int32_t n, Use&& use) {
   }
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

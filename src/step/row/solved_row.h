@@ -10,7 +10,7 @@
 #include "step/row/scaling.h"
 #include "step/row/scratch.h"
 
-namespace tautline::detail {
+namespace tautstring::detail {
 
 struct SolvedRow {
   const Code* codes;
@@ -26,7 +26,7 @@ struct SolvedRow {
 
   /// x - prox(x) of sample i, from the result of either mode; 0 where a missing
   /// sample holds no number, or a row without samples no solution.
-  [[nodiscard]] TAUTLINE_HOST_DEVICE double residual(std::int32_t i) const noexcept {
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE double residual(std::int32_t i) const noexcept {
     if (weight[i] == 0) return std::isfinite(x[i]) && std::isfinite(y[i]) ? x[i] - y[i] : 0;
     return sharp ? y[i] - x[i] : x[i] - y[i];
   }
@@ -34,8 +34,8 @@ struct SolvedRow {
 
 /// Loads a row into scratch.codes and, with data weights, scratch.weight, .width
 /// and .width_error; leaves .x, .y, .lam and .compact free.
-TAUTLINE_HOST_DEVICE inline SolvedRow load_solved_row(const SolvedRows& solved, std::int64_t row,
-                                                      const RowScratch& scratch) noexcept {
+TAUTSTRING_HOST_DEVICE inline SolvedRow load_solved_row(const SolvedRows& solved, std::int64_t row,
+                                                        const RowScratch& scratch) noexcept {
   const Rows& rows = solved.rows;
   SolvedRow result = {.codes = scratch.codes, .sharp = solved.mode == Mode::sharp};
   unpack_codes(solved.partition + row * partition_words(rows.n), rows.n, scratch.codes);
@@ -51,4 +51,4 @@ TAUTLINE_HOST_DEVICE inline SolvedRow load_solved_row(const SolvedRows& solved, 
   return result;
 }
 
-}  // namespace tautline::detail
+}  // namespace tautstring::detail

@@ -10,7 +10,7 @@
 
 #include "sample_array.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 
 inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -54,4 +54,4 @@ inline std::vector<double> values_of(const SampleArray& array) {
   return values;
 }
 
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

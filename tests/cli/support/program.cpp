@@ -11,7 +11,7 @@
 
 #include "support/unprivileged.h"
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 struct CloseFile {
@@ -70,15 +70,15 @@ ProgramResult spawn(const std::string& program, const std::vector<std::string>& 
 }  // namespace
 
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input) {
-  return spawn(TAUTLINE_PROGRAM, arguments, input);
+  return spawn(TAUTSTRING_PROGRAM, arguments, input);
 }
 
 ProgramResult run_unprivileged(const std::vector<std::string>& arguments) {
-  return spawn(TAUTLINE_PROGRAM, arguments, "", User::nobody);
+  return spawn(TAUTSTRING_PROGRAM, arguments, "", User::nobody);
 }
 
 ProgramResult run_shell(const std::string& line) {
-  return spawn("/bin/sh", {"-c", "TAUTLINE='" TAUTLINE_PROGRAM "'; " + line}, "");
+  return spawn("/bin/sh", {"-c", "TAUTSTRING='" TAUTSTRING_PROGRAM "'; " + line}, "");
 }
 
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

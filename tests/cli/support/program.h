@@ -1,10 +1,10 @@
-// Runs the built tautline program as a shell would.
+// Runs the built tautstring program as a shell would.
 #pragma once
 
 #include <string>
 #include <vector>
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 
 struct ProgramResult {
   int exit_code = -1;
@@ -19,11 +19,11 @@ struct ProgramResult {
 /// Runs the program as a user without root's rights.
 [[nodiscard]] ProgramResult run_unprivileged(const std::vector<std::string>& arguments);
 
-/// Runs a line of shell in which $TAUTLINE is the program.
+/// Runs a line of shell in which $TAUTSTRING is the program.
 [[nodiscard]] ProgramResult run_shell(const std::string& line);
 
 [[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

@@ -11,13 +11,13 @@
 #include <string>
 #include <system_error>
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 
 class TempFolder : public ::testing::Test {
  protected:
   TempFolder() {
     std::string pattern =
-        (std::filesystem::temp_directory_path() / "tautline-test-XXXXXX").string();
+        (std::filesystem::temp_directory_path() / "tautstring-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) std::abort();
     folder_ = pattern;
   }
@@ -47,4 +47,4 @@ class TempFolder : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

@@ -5,14 +5,14 @@
 #include <random>
 #include <vips/vips8>
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 namespace {
 
 using vips::VImage;
 
 /// Starts libvips for the test process, once.
 void start_vips() {
-  static const int started = vips_init("tautline_cli_test");
+  static const int started = vips_init("tautstring_cli_test");
   if (started != 0) std::abort();
   vips_cache_set_max(0);  // a file that was replaced must be read again
 }
@@ -143,4 +143,4 @@ void write_two_pages(const TestImage& image, const std::string& path) {
   pages.write_to_file(path.c_str());
 }
 
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 
 enum class Depth { bits8, bits16, floating };
 
@@ -46,4 +46,4 @@ void write_cmyk_image(const TestImage& image, const std::string& path);
 /// Writes a TIFF file whose two pages are the upper and the lower half.
 void write_two_pages(const TestImage& image, const std::string& path);
 
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace tautline::cli::test {
+namespace tautstring::cli::test {
 
 /// Turns root into nobody, for good. Others have no such rights anyway.
 inline void give_up_root() {
@@ -13,4 +13,4 @@ inline void give_up_root() {
   if (geteuid() == 0 && setresuid(nobody, nobody, nobody) != 0) std::abort();
 }
 
-}  // namespace tautline::cli::test
+}  // namespace tautstring::cli::test

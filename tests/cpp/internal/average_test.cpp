@@ -10,9 +10,9 @@
 
 #include "support/rows.h"
 #include "support/targets.h"
-#include "tautline/partition.h"
+#include "tautstring/partition.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using detail::GradientRows;
@@ -255,7 +255,7 @@ TEST_P(Average, NonFiniteSamplesStayInTheirSegmentsInFloat64) {
   non_finite_samples_stay_in_their_segments<double>();
 }
 
-TAUTLINE_ON_EACH_TARGET(Average);
+TAUTSTRING_ON_EACH_TARGET(Average);
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

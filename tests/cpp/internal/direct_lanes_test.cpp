@@ -10,7 +10,7 @@
 #include "support/rows.h"
 #include "support/targets.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using detail::HandedOver;
@@ -217,7 +217,7 @@ TEST_P(DirectLanes, FindTheJumpsOfThePlainCodeInOpenStretchesOfFloat64) {
   expect_jumps_of_the_plain_code<JobEnd::open, double>();
 }
 
-TAUTLINE_ON_EACH_TARGET(DirectLanes);
+TAUTSTRING_ON_EACH_TARGET(DirectLanes);
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

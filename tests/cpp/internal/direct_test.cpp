@@ -9,7 +9,7 @@
 #include "step/fast_taut_string.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 /// A float64 that counts how often one is taken from another.
@@ -115,4 +115,4 @@ TEST(DirectMethod, KeepsNoiseToItself) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

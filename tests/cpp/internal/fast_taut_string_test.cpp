@@ -14,7 +14,7 @@
 #include "support/borders.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 /// Chain pushes, pops and samples read ahead, a sample at most.
@@ -320,4 +320,4 @@ constexpr bool same_in_constant_expression() {
 static_assert(same_in_constant_expression());
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

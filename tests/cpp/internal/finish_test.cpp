@@ -12,7 +12,7 @@
 #include "support/rows.h"
 #include "support/targets.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 int integer(Random& random, int low, int high) {
@@ -221,7 +221,7 @@ TEST_P(Finish, JoinsAcrossJumpsThatAreNotRealInFloat64) {
   expect_joined<double>();
 }
 
-TAUTLINE_ON_EACH_TARGET(Finish);
+TAUTSTRING_ON_EACH_TARGET(Finish);
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -8,10 +8,10 @@
 
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
-using namespace tautline::detail;
+using namespace tautstring::detail;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -111,4 +111,4 @@ TEST(Gap, ScalesBringSquaresIntoRange) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -7,7 +7,7 @@
 #include "reference/tv2d_reference.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using reference::Iterate2d;
@@ -102,4 +102,4 @@ TEST(Iterations2d, AnImageOfOneRowOrColumnIsSolvedAtOnce) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

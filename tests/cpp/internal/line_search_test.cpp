@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "support/rows.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 template <class T, int kSamples>
@@ -83,4 +83,4 @@ TEST(LineSearch, IsNearEnoughInFloat32) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -9,7 +9,7 @@
 #include "step/row/row_solver.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 /// Each element is read at most four times (size, running sums, values twice),
@@ -54,4 +54,4 @@ INSTANTIATE_TEST_SUITE_P(Families, LinearTime, ::testing::ValuesIn(worst_familie
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

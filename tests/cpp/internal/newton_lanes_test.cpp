@@ -9,7 +9,7 @@
 #include "support/newton.h"
 #include "support/solve.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 enum class LamShape : std::uint8_t { number, rows, edges };
@@ -122,4 +122,4 @@ INSTANTIATE_TEST_SUITE_P(Lams, NewtonLanes, ::testing::ValuesIn(kShapes),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

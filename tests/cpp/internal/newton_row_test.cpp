@@ -10,7 +10,7 @@
 
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 /// Memory for a row, with a guard behind each array.
@@ -211,4 +211,4 @@ TEST(NewtonRow, KeepsToItsMemory) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

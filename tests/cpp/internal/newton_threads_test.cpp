@@ -13,7 +13,7 @@
 #include "reference/tv1d_reference.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 /// What all threads of a row see of one another.
@@ -231,4 +231,4 @@ TEST(NewtonThreads, EndAtTheLimit) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,7 +6,7 @@
 #include "api/arguments.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 std::set<std::int64_t> bytes_of(const ConstView& view, const void* base) {
@@ -56,4 +56,4 @@ TEST(Overlap, IsNeverMissed) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -10,7 +10,7 @@
 #include "support/borders.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using detail::kGroup;
@@ -172,4 +172,4 @@ TYPED_TEST(PieceSearch, GivesUpOnARampRatherThanReadItAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

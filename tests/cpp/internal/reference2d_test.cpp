@@ -15,7 +15,7 @@
 #include "reference/tv2d_reference.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using reference::ExactSolution2d;
@@ -473,4 +473,4 @@ TEST(Reference2d, ScaleAndOffsetCarryOver) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -6,7 +6,7 @@
 
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 TEST(Reference, KnowsAnswersByHand) {
@@ -41,4 +41,4 @@ TEST(Reference, NoNeighbourIsBetter) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -12,7 +12,7 @@
 #include "support/rows.h"
 #include "support/targets.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using detail::Cut;
@@ -137,7 +137,7 @@ TEST_P(RowCuts, DependOnTheRowAlone) {
   expect_same_cuts_as_plain<double>();
 }
 
-TAUTLINE_ON_EACH_TARGET(RowCuts);
+TAUTSTRING_ON_EACH_TARGET(RowCuts);
 
 TEST(CutPlan, OfARowOnWhichNothingMeetsHasNoPlaces) {
   Random random(base_seed());
@@ -147,4 +147,4 @@ TEST(CutPlan, OfARowOnWhichNothingMeetsHasNoPlaces) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -7,7 +7,7 @@
 
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 template <class T>
@@ -48,4 +48,4 @@ TYPED_TEST(RowPathOf, IsTheQuickAnswerWhereThatIsYes) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

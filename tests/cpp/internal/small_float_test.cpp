@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 template <class T>
@@ -114,4 +114,4 @@ TYPED_TEST(SmallFloats, Float32RoundsAsFloat64Does) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -1,5 +1,5 @@
 // Which instruction sets there are, which one calls use, and that a wrong
-// TAUTLINE_CPU is never taken for another. The environment is read once a
+// TAUTSTRING_CPU is never taken for another. The environment is read once a
 // process, so what it does is looked at in child processes.
 #include "cpu/targets.h"
 
@@ -13,19 +13,19 @@
 #include <vector>
 
 #include "support/targets.h"
-#include "tautline/error.h"
-#include "tautline/tautline.h"
+#include "tautstring/error.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
-/// Runs `succeeds` in a child with TAUTLINE_CPU set, before the library is used there.
+/// Runs `succeeds` in a child with TAUTSTRING_CPU set, before the library is used there.
 template <class Succeeds>
 void expect_in_child(const char* wanted, Succeeds succeeds) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        ::setenv("TAUTLINE_CPU", wanted, 1);
+        ::setenv("TAUTSTRING_CPU", wanted, 1);
         std::_Exit(succeeds() ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "")
@@ -88,7 +88,7 @@ TEST(CpuTargets, AWrongNameIsAnErrorThatSaysWhatIsAllowed) {
   expect_in_child("avx1024", [] {
     std::vector<float> y;
     const Status status = solve(y);
-    std::string expected = "TAUTLINE_CPU: must be ";
+    std::string expected = "TAUTSTRING_CPU: must be ";
     for (std::size_t i = 0; i < cpu_targets().size(); ++i) {
       if (i > 0) expected += i + 1 < cpu_targets().size() ? ", " : " or ";
       expected += cpu_targets()[i];
@@ -111,11 +111,11 @@ TEST(CpuTargets, AWrongNameIsAnErrorOfEveryCall) {
     for (const Status& status :
          {prox_tv1d_backward(solved, row, {.x = two}), prox_tv1d_jvp(solved, {.x = row}, two),
           certificate1d({.x = row, .lam = 1.0}, row, one), lam_max(row, one), tv(row, one)}) {
-      if (std::string_view(status.argument) != "TAUTLINE_CPU") return false;
+      if (std::string_view(status.argument) != "TAUTSTRING_CPU") return false;
     }
     return true;
   });
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -8,7 +8,7 @@
 #include "step/prefix_sums.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 template <class T>
@@ -65,4 +65,4 @@ TEST(TautString, BordersComeInOrder) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -9,7 +9,7 @@
 #include "support/borders.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 using detail::ClampedShift;
@@ -137,4 +137,4 @@ TEST(ThresholdSplit, NeedsNoMoreLevelsThanATypeHasPowersOfTwo) {
 }
 
 }  // namespace
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

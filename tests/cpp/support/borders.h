@@ -7,7 +7,7 @@
 #include "step/prefix_sums.h"
 #include "step/taut_string.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 /// lam has one element an edge; u_start and u_end are the sums of x - y before the
 /// piece and behind it. The first code is `continues`.
@@ -31,4 +31,4 @@ inline std::vector<Code> exact_borders(std::vector<double> x, const std::vector<
   return codes;
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -4,9 +4,9 @@
 
 #include <numeric>
 
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 ImageBatch::ImageBatch(std::int64_t count_, std::int64_t height_, std::int64_t width_)
     : count(count_),
@@ -111,4 +111,4 @@ std::vector<double> SolvedImagesCall::jvp(const ImageBatch& tangents,
   return result;
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

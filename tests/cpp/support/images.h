@@ -7,9 +7,9 @@
 
 #include "reference/tv2d_iterations.h"
 #include "support/rows.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 /// A batch with a lam an edge; also what derivatives say of one.
 struct ImageBatch {
@@ -55,4 +55,4 @@ struct SolvedImagesCall {
   std::vector<std::uint32_t> partitions;
 };
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

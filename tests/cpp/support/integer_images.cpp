@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 using reference::IntegerProblem2d;
 
@@ -64,4 +64,4 @@ long double objective(const IntegerProblem2d& p, const std::vector<double>& y) {
   return sum;
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

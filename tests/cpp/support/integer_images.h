@@ -7,7 +7,7 @@
 #include "reference/tv2d_reference.h"
 #include "support/rows.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 struct IntegerImage {
   reference::IntegerProblem2d problem;
@@ -23,4 +23,4 @@ std::vector<double> as_doubles(const std::vector<std::int64_t>& values);
 /// In long double: an excess is the difference of two of these.
 long double objective(const reference::IntegerProblem2d& p, const std::vector<double>& y);
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "support/solve.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 NewtonCall::NewtonCall(const Row& row, const Newton1d& newton, Mode mode)
     : NewtonCall(row.x, 1, lam_of(row), newton, {}, mode) {}
@@ -54,4 +54,4 @@ double certificate_of(const Row& row, const std::vector<double>& y) {
   return certificate;
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

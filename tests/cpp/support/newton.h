@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "support/rows.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 struct NewtonCall {
   /// One row, with a lam or one an edge.
@@ -30,4 +30,4 @@ struct NewtonCall {
 /// What certificate1d says of y.
 double certificate_of(const Row& row, const std::vector<double>& y);
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

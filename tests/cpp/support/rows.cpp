@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 double normal(Random& random) {
@@ -97,7 +97,7 @@ std::vector<double> wide_range(Random& random, int n) {
 }  // namespace
 
 std::uint64_t base_seed() {
-  const char* chosen = std::getenv("TAUTLINE_TEST_SEED");
+  const char* chosen = std::getenv("TAUTSTRING_TEST_SEED");
   return chosen == nullptr ? 20221015 : std::strtoull(chosen, nullptr, 10);
 }
 
@@ -204,4 +204,4 @@ double range_of(const std::vector<double>& values) {
   return values.empty() ? 0 : *high - *low;
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

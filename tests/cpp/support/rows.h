@@ -1,5 +1,5 @@
 // Rows to test with: named families at several scales, from a seed that every
-// failure prints. TAUTLINE_TEST_SEED in the environment chooses another one.
+// failure prints. TAUTSTRING_TEST_SEED in the environment chooses another one.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 using Random = std::mt19937_64;
 
@@ -56,4 +56,4 @@ double range_of(const std::vector<double>& values);
 /// The samples that are not missing.
 std::vector<double> present_samples(const Row& row);
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

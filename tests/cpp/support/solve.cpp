@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "step/small_float.h"
-#include "tautline/error.h"
+#include "tautstring/error.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 namespace {
 
 template <class Use>
@@ -34,7 +34,7 @@ double largest_size(const std::vector<double>& values) {
 Lam lam_of(const Row& row) {
   const auto edges = static_cast<std::int64_t>(row.lam.size());
   if (edges == 1) return row.lam.front();
-  return tautline::view(row.lam.data(), {edges});
+  return tautstring::view(row.lam.data(), {edges});
 }
 
 std::string dtype_name(DType dtype) {
@@ -59,12 +59,12 @@ View Array::view() {
 }
 
 ConstView Array::view() const {
-  return tautline::view(static_cast<const void*>(bytes_.data()), dtype_,
-                        {static_cast<std::int64_t>(size_)});
+  return tautstring::view(static_cast<const void*>(bytes_.data()), dtype_,
+                          {static_cast<std::int64_t>(size_)});
 }
 
 View Array::view(std::initializer_list<std::int64_t> shape) {
-  return tautline::view(static_cast<void*>(bytes_.data()), dtype_, shape);
+  return tautstring::view(static_cast<void*>(bytes_.data()), dtype_, shape);
 }
 
 std::vector<double> Array::values() const {
@@ -94,7 +94,7 @@ Solution::Solution(const Row& row, DType dtype, Mode mode_)
   y = y_array.values();
   if (mode == Mode::smooth) {
     status =
-        certificate1d(problem, std::as_const(y_array).view(), tautline::view(&certificate, {1}));
+        certificate1d(problem, std::as_const(y_array).view(), tautstring::view(&certificate, {1}));
     EXPECT_TRUE(status.ok()) << message(status);
   }
 }
@@ -155,4 +155,4 @@ double certificate_tolerance(DType dtype, const Row& row) {
   return value_fraction(DType::float64) + (size > 0 ? rounding / size : 0);
 }
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "support/rows.h"
-#include "tautline/tautline.h"
+#include "tautstring/tautstring.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 [[nodiscard]] std::string dtype_name(DType dtype);
 
@@ -66,4 +66,4 @@ double value_tolerance(DType dtype, const Row& row);
 /// running sum of n rounded values.
 double certificate_tolerance(DType dtype, const Row& row);
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

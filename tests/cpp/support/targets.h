@@ -8,7 +8,7 @@
 
 #include "cpu/targets.h"
 
-namespace tautline::testing {
+namespace tautstring::testing {
 
 /// All that a build for this kind of processor may have.
 inline const std::vector<std::string>& known_targets() {
@@ -36,8 +36,8 @@ class OnEachTarget : public ::testing::TestWithParam<std::string> {
   const detail::CpuTarget* target_ = nullptr;
 };
 
-#define TAUTLINE_ON_EACH_TARGET(suite)                                           \
+#define TAUTSTRING_ON_EACH_TARGET(suite)                                         \
   INSTANTIATE_TEST_SUITE_P(Targets, suite, ::testing::ValuesIn(known_targets()), \
                            [](const auto& test) { return test.param; })
 
-}  // namespace tautline::testing
+}  // namespace tautstring::testing

@@ -1,5 +1,5 @@
 // Uses the library as a user would; the result says whether it works.
-#include <tautline/tautline.h>
+#include <tautstring/tautstring.h>
 
 #include <bit>
 #include <cstdint>
@@ -18,16 +18,16 @@ bool is_nan(float value) {
 int main() {
   const float nan = std::bit_cast<float>(0x7FC00000U);
   std::vector<float> x = {0, 4, nan, 4};
-  tautline::ThreadExecutor threads(2);
-  const tautline::View rows = tautline::view(x.data(), {2, 2});
-  const tautline::Status status =
-      tautline::prox_tv1d({.x = rows, .lam = 1.0}, rows, {}, {.executor = &threads});
+  tautstring::ThreadExecutor threads(2);
+  const tautstring::View rows = tautstring::view(x.data(), {2, 2});
+  const tautstring::Status status =
+      tautstring::prox_tv1d({.x = rows, .lam = 1.0}, rows, {}, {.executor = &threads});
   const bool versions_match =
-      std::string_view(tautline::capabilities().version) == tautline::kVersion;
+      std::string_view(tautstring::capabilities().version) == tautstring::kVersion;
 #ifdef EXPECT_CPU_TARGETS
-  if (tautline::cpu_targets().size() != EXPECT_CPU_TARGETS) return 2;
+  if (tautstring::cpu_targets().size() != EXPECT_CPU_TARGETS) return 2;
 #endif
-  if (std::string_view(tautline::cpu_targets().back()) != "portable") return 3;
+  if (std::string_view(tautstring::cpu_targets().back()) != "portable") return 3;
   const bool solved = x[0] == 1 && x[1] == 3 && is_nan(x[2]) && is_nan(x[3]);
   return status.ok() && versions_match && solved ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 // Uses the component for LibTorch as a user would: a layer with autograd.
-#include <tautline/torch/layer.h>
+#include <tautstring/torch/layer.h>
 
 int main() {
-  tautline::TVLayer layer(
-      tautline::TVLayerOptions(1).direction(tautline::Direction::signal).lam({1.0}));
+  tautstring::TVLayer layer(
+      tautstring::TVLayerOptions(1).direction(tautstring::Direction::signal).lam({1.0}));
   const torch::Tensor x = torch::tensor({1.0F, 2.0F, 8.0F, 9.0F}).view({1, 4}).requires_grad_();
   const torch::Tensor y = layer->forward(x);
   const torch::Tensor expected = torch::tensor({2.0F, 2.0F, 8.0F, 8.0F}).view({1, 4});

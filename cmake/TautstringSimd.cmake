@@ -1,0 +1,15 @@
+# Vector code is optional: Highway's headers found -> built, not found -> said once
+# and left out; the portable code is always there. Sets TAUTSTRING_HAS_SIMD.
+set(TAUTSTRING_HAS_SIMD OFF)
+if(NOT TAUTSTRING_SIMD STREQUAL "OFF")
+  find_path(TAUTSTRING_HIGHWAY_INCLUDE_DIR hwy/foreach_target.h DOC "Folder with hwy/highway.h")
+  mark_as_advanced(TAUTSTRING_HIGHWAY_INCLUDE_DIR)
+  if(TAUTSTRING_HIGHWAY_INCLUDE_DIR)
+    set(TAUTSTRING_HAS_SIMD ON)
+  elseif(TAUTSTRING_SIMD STREQUAL "ON")
+    message(FATAL_ERROR "TAUTSTRING_SIMD=ON, but hwy/highway.h was not found (Debian: libhwy-dev; "
+                        "elsewhere set TAUTSTRING_HIGHWAY_INCLUDE_DIR).")
+  else()
+    message(STATUS "tautstring: Highway (hwy/highway.h) not found, the CPU code is built without vectors")
+  endif()
+endif()

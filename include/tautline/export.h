@@ -1,4 +1,0 @@
-// Marks what a shared library shows; all else is hidden.
-#pragma once
-
-#define TAUTLINE_API __attribute__((visibility("default")))

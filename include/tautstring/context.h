@@ -1,0 +1,55 @@
+// Where and with what a call runs: the device, the threads, the scratch memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tautstring/export.h"
+
+namespace tautstring {
+
+/// Threads, lent by the caller. The library starts none of its own.
+class TAUTSTRING_API Executor {
+ public:
+  Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  virtual ~Executor() = default;
+
+  /// How many tasks can run at the same time (at least 1).
+  [[nodiscard]] virtual int concurrency() const noexcept = 0;
+
+  /// Calls task(argument, i) once for every i in [0, count), in any order and on
+  /// any thread, and returns when all have returned. Tasks never block on one
+  /// another, so running them one after the other is allowed.
+  virtual void run(int count, void (*task)(void* argument, int i), void* argument) noexcept = 0;
+};
+
+/// A plain executor for programs without a thread pool: each run() starts
+/// `threads` - 1 threads and joins them. Where the system refuses a thread the
+/// others do its share.
+class TAUTSTRING_API ThreadExecutor final : public Executor {
+ public:
+  /// `threads` < 1 means one for each hardware thread.
+  explicit ThreadExecutor(int threads = 0) noexcept;
+  [[nodiscard]] int concurrency() const noexcept override { return threads_; }
+  void run(int count, void (*task)(void* argument, int i), void* argument) noexcept override;
+
+ private:
+  int threads_;
+};
+
+enum class Device : std::uint8_t { cpu, cuda };
+
+/// Results do not depend on any of this, bit for bit, on one kind of device.
+struct Context {
+  Device device = Device::cpu;
+  Executor* executor = nullptr;    // null: the calling thread alone (CPU)
+  void* stream = nullptr;          // a cudaStream_t (CUDA); null: the default stream
+  void* workspace = nullptr;       // scratch memory, aligned to 64 bytes, of the size that
+  std::size_t workspace_size = 0;  // prox_tv1d_workspace or prox_tv2d_workspace gives; null: the
+                                   // call gets its own (CPU), which the device path never does
+                                   // (CUDA: an error)
+};
+
+}  // namespace tautstring

@@ -1,0 +1,13 @@
+// All of Tautstring's C++ API: exact, differentiable total variation.
+// (tautstring/error.h, which needs exceptions, is included by those who want it.)
+#pragma once
+
+#include "tautstring/certificate.h"
+#include "tautstring/context.h"
+#include "tautstring/newton1d.h"
+#include "tautstring/partition.h"
+#include "tautstring/status.h"
+#include "tautstring/tv1d.h"
+#include "tautstring/tv2d.h"
+#include "tautstring/version.h"
+#include "tautstring/view.h"

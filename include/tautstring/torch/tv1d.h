@@ -1,0 +1,39 @@
+// The 1D total variation proximity operator on LibTorch tensors, with autograd. For
+// every row of x along `dim` on its own:
+//
+//   y = argmin_y  1/2 sum_i weight_i (y_i - x_i)^2  +  sum_i lam_i |y_{i+1} - y_i|
+//
+// The arguments mean what they mean in tautstring/tv1d.h and in Python. Errors in them
+// are c10::ValueError and name the argument.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+
+#include "tautstring/export.h"
+#include "tautstring/tv1d.h"
+
+namespace tautstring {
+
+struct ProxTv1dOptions {
+  std::int64_t dim = -1;      // the dimension that the rows run along
+  torch::Tensor weight = {};  // data weights, broadcasting to x; undefined: all 1
+  Mode mode = Mode::smooth;
+};
+
+/// Smooths (or sharpens) the rows of x: a floating tensor of any shape and strides, on
+/// the CPU or on CUDA. The result has x's shape and dtype. `lam` is a number, or a
+/// tensor that broadcasts to x and whose size along dim is 1 (one a row) or n - 1 (one
+/// an edge).
+///
+/// Differentiable with respect to x, lam and weight, and twice so without weight. What
+/// is kept for that is 2 bits an element (with weight also x, y and weight), and
+/// nothing where no argument requires a gradient. Forward AD and vmap are Python's alone,
+/// and errors here.
+TAUTSTRING_API torch::Tensor prox_tv1d(const torch::Tensor& x, const torch::Tensor& lam,
+                                       const ProxTv1dOptions& options = {});
+TAUTSTRING_API torch::Tensor prox_tv1d(const torch::Tensor& x, double lam,
+                                       const ProxTv1dOptions& options = {});
+
+}  // namespace tautstring

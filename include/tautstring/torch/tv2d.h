@@ -1,0 +1,94 @@
+// The 2D total variation proximity operator on LibTorch tensors, with autograd. For every image of
+// x on its own:
+//
+//   Y = argmin_Y  1/2 |Y - X|^2  +  sum over edges along rows     row_lam_e    |difference of Y|
+//                                +  sum over edges along columns  column_lam_e |difference of Y|
+//
+// The arguments mean what they mean in tautstring/tv2d.h and in Python. Errors in them are
+// c10::ValueError and name the argument.
+#pragma once
+
+#include <torch/types.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "tautstring/export.h"
+#include "tautstring/tv2d.h"
+
+namespace tautstring {
+
+/// The penalties along rows and along columns: numbers, or tensors. One for both is a number, or a
+/// tensor that broadcasts to x with size 1 along both dims; those of a pair may also have one an
+/// edge: they broadcast to (..., H, W - 1) and (..., H - 1, W).
+class ImageLams {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): a number, a tensor or two in braces are what is meant
+  ImageLams(double lam) : numbers_{lam, lam}, is_pair_(false) {}
+  ImageLams(const torch::Tensor& lam) : tensors_{lam, lam}, is_pair_(false) {}
+  ImageLams(double row_lam, double column_lam) : numbers_{row_lam, column_lam} {}
+  ImageLams(torch::Tensor row_lam, torch::Tensor column_lam)
+      : tensors_{std::move(row_lam), std::move(column_lam)} {}
+  // NOLINTEND(google-explicit-constructor)
+
+  /// Along rows, along columns; undefined where they are numbers.
+  [[nodiscard]] const std::array<torch::Tensor, 2>& tensors() const { return tensors_; }
+  [[nodiscard]] const std::array<double, 2>& numbers() const { return numbers_; }
+  [[nodiscard]] bool is_pair() const { return is_pair_; }
+
+ private:
+  std::array<torch::Tensor, 2> tensors_;
+  std::array<double, 2> numbers_ = {};
+  bool is_pair_ = true;
+};
+
+struct ProxTv2dOptions {
+  std::array<std::int64_t, 2> dims = {-2, -1};  // an image's height and width
+  Mode mode = Mode::smooth;
+  Method2d method = Method2d::dykstra;
+  /// Two passes each; with tol, at most. Not given: 4 for dykstra, 16 for accelerated, 128 with
+  /// tol.
+  std::optional<std::int64_t> iterations = {};
+  /// Each image stops once its duality gap is at most tol times its objective.
+  std::optional<double> tol = {};
+  /// Python's grad. Not given: of_solution with tol, else of_iterations.
+  std::optional<Derivative2d> derivative = {};
+  /// The dual of an earlier call on similar images, to start from: a constant.
+  torch::Tensor start = {};
+};
+
+/// How the iterations of each image ended; nothing of it has a gradient.
+struct ProxTv2dInfo {
+  torch::Tensor iterations;  // int32
+  torch::Tensor gap;         // float64: what the objective is above the optimum, at most
+  torch::Tensor dual;        // of x's shape: what ProxTv2dOptions::start of a later call takes
+};
+
+/// Smooths (or sharpens) the images of x: a floating tensor of two dimensions or more, of any
+/// strides, on the CPU or on CUDA. The result has x's shape and dtype.
+///
+/// Differentiable twice with respect to x and lam. What is kept for that is 4 bits a pixel and
+/// iteration (of_iterations) or 4 bits a pixel (of_solution), and nothing where no argument
+/// requires a gradient. Forward AD and vmap are Python's alone, and errors here.
+TAUTSTRING_API torch::Tensor prox_tv2d(const torch::Tensor& x, const ImageLams& lam,
+                                       const ProxTv2dOptions& options = {});
+
+/// The same, and how the iterations ended.
+TAUTSTRING_API std::pair<torch::Tensor, ProxTv2dInfo> prox_tv2d_with_info(
+    const torch::Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options = {});
+
+struct Gap2dOptions {
+  std::array<std::int64_t, 2> dims = {-2, -1};  // an image's height and width
+  /// ProxTv2dInfo::dual of a call on this x and lam, or anything else: the better it is, the
+  /// smaller the gap. Not given: it is looked for.
+  torch::Tensor dual = {};
+};
+
+/// What the objective at y, of x's shape, is above the optimum, at most: float64, one number an
+/// image. On CUDA it is not there yet. It has no gradient: to ask for one is an error.
+TAUTSTRING_API torch::Tensor gap2d(const torch::Tensor& x, const torch::Tensor& y,
+                                   const ImageLams& lam, const Gap2dOptions& options = {});
+
+}  // namespace tautstring

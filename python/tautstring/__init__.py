@@ -1,0 +1,62 @@
+"""Exact, differentiable total variation.
+
+The functions here and `TVLayer` work on torch tensors; ``tautstring.numpy`` has the
+functions on NumPy arrays and works where torch is not installed:
+
+>>> import tautstring.numpy as tn
+
+This file imports neither NumPy nor torch, so that each user pays only for the
+part that they ask for: torch is loaded when one of its names is first used.
+"""
+
+from importlib import import_module as _import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tautstring.functional import Config as Config
+    from tautstring.functional import Info as Info
+    from tautstring.functional import Newton as Newton
+    from tautstring.functional import Segments as Segments
+    from tautstring.functional import certificate1d as certificate1d
+    from tautstring.functional import gap2d as gap2d
+    from tautstring.functional import lam_max as lam_max
+    from tautstring.functional import prox_tv1d as prox_tv1d
+    from tautstring.functional import prox_tv2d as prox_tv2d
+    from tautstring.functional import segments1d as segments1d
+    from tautstring.functional import show_config as show_config
+    from tautstring.functional import tv as tv
+    from tautstring.layers import TVLayer as TVLayer
+
+__version__: str = _version("tautstring")
+
+_HOME_OF = {
+    "Config": "functional",
+    "Info": "functional",
+    "Newton": "functional",
+    "Segments": "functional",
+    "TVLayer": "layers",
+    "certificate1d": "functional",
+    "gap2d": "functional",
+    "lam_max": "functional",
+    "prox_tv1d": "functional",
+    "prox_tv2d": "functional",
+    "segments1d": "functional",
+    "show_config": "functional",
+    "tv": "functional",
+}
+
+__all__ = ["__version__", *_HOME_OF]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'tautstring' has no attribute {name!r}")
+    _import_module("tautstring._extension")  # first: says what is wrong where torch does not fit
+    value = getattr(_import_module(f"tautstring.{_HOME_OF[name]}"), name)
+    globals()[name] = value  # found without this function from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,102 @@
+"""Reads what users pass to ``tautstring.numpy`` into what the extension takes.
+
+Types, dtypes and names are checked here; sizes and values are left to the C++
+core, whose messages name the argument as well. Nothing is copied unless its
+dtype or its memory layout is one that the core does not know.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tautstring._options import read_integer
+
+FloatArray = npt.NDArray[np.floating[Any]]
+LamOrPair = npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike]
+
+_FLOAT_SIZES = (2, 4, 8)
+_MOST_THREADS = 4096
+
+
+def read_array(name: str, value: npt.ArrayLike) -> FloatArray:
+    """Give ``value`` as a float16, float32 or float64 array, without a copy if it is one."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name}: must not be a masked array, whose mask would be lost; "
+            "give weight 0 to missing samples"
+        )
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: cannot be read as an array: {error}") from error
+    array = array.astype(_float_dtype(name, array.dtype), copy=False)
+    return array if _has_whole_strides(array) else array.copy()
+
+
+def _float_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind == "f" and dtype.itemsize in _FLOAT_SIZES:
+        return dtype.newbyteorder("=")
+    if dtype.kind in "iub":
+        return np.dtype(np.float64)
+    raise TypeError(
+        f"{name}: dtype must be float16, float32, float64, integer or bool, got {dtype}"
+    )
+
+
+def _has_whole_strides(array: FloatArray) -> bool:
+    # The core counts strides in elements; a field of a packed record has others.
+    return array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides)
+
+
+def read_lam(lam: npt.ArrayLike, name: str = "lam") -> float | FloatArray:
+    """Give a number as a float, which the core takes by value, and all else as an array."""
+    if isinstance(lam, numbers.Real) and not isinstance(lam, np.generic):
+        try:
+            return float(lam)
+        except OverflowError:
+            raise ValueError(f"{name}: must fit in a float64, got a larger number") from None
+    return read_array(name, lam)
+
+
+def read_lams(
+    lam: LamOrPair, ndim: int, height_dim: int, width_dim: int
+) -> tuple[float | FloatArray, float | FloatArray]:
+    """Give the penalties along rows and along columns."""
+    if isinstance(lam, tuple):
+        if len(lam) != 2:
+            raise ValueError(f"lam: must be one or a pair (lam_rows, lam_cols), got {len(lam)}")
+        return read_lam(lam[0], "lam_rows"), read_lam(lam[1], "lam_cols")
+    shared = read_lam(lam)
+    shape = np.shape(shared)
+    if any(size_along(shape, dim, ndim) != 1 for dim in (height_dim, width_dim)):
+        raise ValueError(
+            "lam: must have size 1 along both dims, or be a pair (lam_rows, lam_cols), "
+            f"got shape {shape}"
+        )
+    return shared, shared
+
+
+def size_along(shape: tuple[int, ...], dim: int, ndim: int) -> int:
+    """Give the size along dimension ``dim`` of the ``ndim`` that ``shape`` broadcasts to."""
+    own = dim - (ndim - len(shape))
+    return shape[own] if 0 <= own < len(shape) else 1
+
+
+def read_weight(weight: npt.ArrayLike | None) -> FloatArray | None:
+    """Give the data weights as an array, where there are any."""
+    return None if weight is None else read_array("weight", weight)
+
+
+def read_threads(threads: int | None) -> int:
+    """Give the number of threads, 0 for one for each hardware thread."""
+    if threads is None:
+        return 0
+    allowed = f"None or an integer from 1 to {_MOST_THREADS}"
+    count = read_integer("threads", threads, allowed)
+    if not 1 <= count <= _MOST_THREADS:
+        raise ValueError(f"threads: must be {allowed}, got {count}")
+    return count

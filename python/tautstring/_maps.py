@@ -1,0 +1,245 @@
+"""The derivatives of a solution: two linear maps, each the other's adjoint.
+
+The solution is constant on segments, and its derivatives are linear maps that know
+nothing but the partition: `pull_back` (gradient of y to gradients of x and the lams) and
+`push_forward` (directions of x and the lams to the direction of y), adjoint to one
+another. So each is the other's derivative, and the second derivative of the solution.
+Both are the same in 1D and in 2D but for the ops that they lead to, which a `Batch`
+knows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from tautstring._doors import takes_functions_door
+from tautstring._shapes import size_along, sum_to
+
+
+@dataclass(slots=True)
+class Sharing:
+    """How the values of lam are shared out to the rows of x; no tuple, since torch opens those."""
+
+    size: int  # along dim
+    shared_dims: tuple[int, ...]  # of x, along which all rows have the same
+    dtype: torch.dtype
+
+
+class Argument(NamedTuple):
+    """Shape, dtype and device of an argument, which its gradient has too."""
+
+    shape: torch.Size
+    dtype: torch.dtype
+    device: torch.device
+
+    @classmethod
+    def of(cls, argument: Any) -> Argument | None:
+        """Give None for what is no tensor."""
+        if not isinstance(argument, Tensor):
+            return None
+        return cls(argument.shape, argument.dtype, argument.device)
+
+    def sum_to(self, gradient: Tensor) -> Tensor:
+        """Give a gradient in x's shape as the argument's own, summed in float64."""
+        return sum_to(gradient, self.shape, self.dtype)
+
+    def sharing(self, dim: int, ndim: int) -> Sharing:
+        """Tell how the argument is shared out to rows along ``dim`` of ``ndim`` dimensions."""
+        added = ndim - len(self.shape)
+        ones = [added + d for d, size in enumerate(self.shape) if size == 1]
+        shared = tuple(d for d in (*range(added), *ones) if d != dim)
+        return Sharing(size_along(self.shape, dim, ndim), shared, self.dtype)
+
+    def place(self, gradient: Tensor) -> Tensor:
+        """Give the gradient that came by `sharing` the argument's own dimensions and device."""
+        if gradient.ndim != len(self.shape):
+            gradient = gradient.reshape(self.shape)
+        # A number on the CPU may stand beside an x on CUDA.
+        return gradient if gradient.device == self.device else gradient.to(self.device)
+
+
+@dataclass(frozen=True)
+class Batch(ABC):
+    """What a solved batch is beside the tensors saved of it; no tuple either."""
+
+    dtype: torch.dtype
+
+    @property
+    @abstractmethod
+    def lam_dims(self) -> tuple[int, ...]:
+        """Give for each lam the dimension of x along which it may have one an edge."""
+
+    @abstractmethod
+    def call_backward(
+        self,
+        saved: Sequence[Tensor],
+        grad_y: Tensor,
+        wants_x: bool,
+        sharings: Sequence[Sharing | None],
+    ) -> tuple[Tensor, ...]:
+        """Call the op that takes the gradient of y to those of x and the lams."""
+
+    @abstractmethod
+    def call_jvp(
+        self,
+        saved: Sequence[Tensor],
+        tangent_x: Tensor | None,
+        tangent_lams: Sequence[Tensor | None],
+    ) -> Tensor:
+        """Call the op that takes directions of x and the lams to that of y."""
+
+    def sharings(
+        self, lams: Sequence[Argument | None], ndim: int, wants_lams: Sequence[bool]
+    ) -> list[Sharing | None]:
+        """Tell how those lams are shared whose gradients are wanted."""
+        wanted = zip(lams, self.lam_dims, wants_lams, strict=True)
+        return [lam.sharing(dim, ndim) if wants and lam else None for lam, dim, wants in wanted]
+
+
+def pull_back(
+    batch: Batch,
+    saved: Sequence[Tensor],
+    grad_y: Tensor,
+    wants_x: bool,
+    sharings: Sequence[Sharing | None],
+) -> tuple[Tensor, ...]:
+    """Take the gradient of y to those of x and, as they are shared, the lams; None: not wanted."""
+    if takes_functions_door():
+        return _PullBack.apply(batch, grad_y, wants_x, *sharings, *saved)  # type: ignore[no-any-return]
+    return batch.call_backward(saved, grad_y, wants_x, sharings)
+
+
+def push_forward(
+    batch: Batch,
+    saved: Sequence[Tensor],
+    tangent_x: Tensor | None,
+    tangent_lams: Sequence[Tensor | None],
+) -> Tensor:
+    """Take directions of x and the lams to the direction of y; None is 0."""
+    if takes_functions_door():
+        return _PushForward.apply(batch, tangent_x, *tangent_lams, *saved)  # type: ignore[no-any-return]
+    return batch.call_jvp(saved, tangent_x, tangent_lams)
+
+
+def gradients_of_arguments(
+    batch: Batch,
+    saved: Sequence[Tensor],
+    grad_y: Tensor,
+    lams: Sequence[Argument | None],
+    wants_x: bool,
+    wants_lams: Sequence[bool],
+) -> list[Tensor | None]:
+    """Give the gradients of x and the lams, None for those that nobody wants."""
+    sharings = batch.sharings(lams, grad_y.ndim, wants_lams)
+    grad_x, *grad_lams = pull_back(batch, saved, grad_y, wants_x, sharings)
+    placed = zip(lams, grad_lams, wants_lams, strict=True)
+    return [
+        grad_x if wants_x else None,
+        *[lam.place(grad) if wants and lam else None for lam, grad, wants in placed],
+    ]
+
+
+class _PullBack(torch.autograd.Function):
+    """`pull_back` with its own derivatives: linear in grad_y, with `push_forward` as adjoint."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(batch: Batch, grad_y: Tensor, wants_x: bool, *rest: Any) -> tuple[Tensor, ...]:
+        sharings, saved = _part(batch, rest)
+        return batch.call_backward(saved, grad_y, wants_x, sharings)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.batch, grad_y, ctx.wants_x, *rest = inputs
+        ctx.sharings, saved = _part(ctx.batch, rest)
+        ctx.grad_dtype = grad_y.dtype
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
+        batch = replace(ctx.batch, dtype=ctx.grad_dtype)
+        wanted = (ctx.wants_x, *[sharing is not None for sharing in ctx.sharings])
+        grad = adjoint_of_pull_back(batch, ctx.saved_tensors, wanted, cotangents)
+        return None, grad, None, *[None] * (len(ctx.sharings) + len(ctx.saved_tensors))
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, tangent: Tensor, *rest: None) -> tuple[Tensor, ...]:
+        return pull_back(ctx.batch, ctx.saved_tensors, tangent, ctx.wants_x, ctx.sharings)
+
+
+class _PushForward(torch.autograd.Function):
+    """`push_forward` with its own derivatives: linear, with `pull_back` as adjoint."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(batch: Batch, tangent_x: Tensor | None, *rest: Any) -> Tensor:
+        tangent_lams, saved = _part(batch, rest)
+        # A number on the CPU may stand beside an x on CUDA.
+        device = saved[0].device
+        on_device = [None if lam is None else lam.to(device) for lam in tangent_lams]
+        return batch.call_jvp(saved, tangent_x, on_device)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.batch, tangent_x, *rest = inputs
+        tangent_lams, saved = _part(ctx.batch, rest)
+        ctx.tangents = [Argument.of(tangent) for tangent in (tangent_x, *tangent_lams)]
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        saved, count = ctx.saved_tensors, len(ctx.tangents)
+        wanted = ctx.needs_input_grad[1 : 1 + count]
+        gradients = adjoint_of_push_forward(ctx.batch, saved, ctx.tangents, grad, wanted)
+        return None, *gradients, *[None] * len(saved)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, tangent_x: Tensor | None, *rest: Any) -> Tensor:
+        tangent_lams, _saved = _part(ctx.batch, rest)
+        return push_forward(ctx.batch, ctx.saved_tensors, tangent_x, tangent_lams)
+
+
+def _part(batch: Batch, rest: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Take apart what stands for each lam and what is saved."""
+    count = len(batch.lam_dims)
+    return rest[:count], rest[count:]
+
+
+def adjoint_of_pull_back(
+    batch: Batch,
+    saved: Sequence[Tensor],
+    wanted: Sequence[bool],
+    cotangents: Sequence[Tensor | None],
+) -> Tensor | None:
+    """Take directions of the gradients of x and the lams to that of the gradient of y."""
+    pairs = zip(wanted, cotangents, strict=True)
+    tangents = [tangent if wants else None for wants, tangent in pairs]
+    if all(tangent is None for tangent in tangents):
+        return None
+    return push_forward(batch, saved, tangents[0], tangents[1:])
+
+
+def adjoint_of_push_forward(
+    batch: Batch,
+    saved: Sequence[Tensor],
+    tangents: Sequence[Argument | None],
+    grad: Tensor,
+    wanted: Sequence[bool],
+) -> list[Tensor | None]:
+    """Take the gradient of y's direction to those of the directions of x and the lams."""
+    tangent_x, *tangent_lams = tangents
+    gradients = gradients_of_arguments(batch, saved, grad, tangent_lams, wanted[0], wanted[1:])
+    if gradients[0] is not None and tangent_x is not None:
+        gradients[0] = gradients[0].to(tangent_x.dtype)
+    return gradients

@@ -1,0 +1,186 @@
+"""Reads options that are neither arrays nor tensors: words, counts, dimensions.
+
+For ``tautstring`` and ``tautstring.numpy`` alike: it knows neither torch nor NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from dataclasses import dataclass
+from typing import Literal
+
+_ITERATIONS = {"dykstra": 4, "accelerated": 16}
+_MOST_WITH_TOL = 128
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Newton:
+    """The paper's projected Newton method, as a ``solver`` of `prox_tv1d`.
+
+    It works on the dual variables, one an edge. An iteration takes those that stand at a
+    bound, and would leave it, for fixed and solves for all others at once. Arithmetic is
+    float64, whatever the dtype.
+
+    Parameters
+    ----------
+    iterations
+        How many at most, of each row.
+    tol
+        A row has converged once its duality gap is at most ``tol`` times its objective, or
+        nothing but rounding, which the last iteration mostly comes down to at once.
+    line_search
+        How a step is shortened that does not decrease the objective enough:
+        ``"interpolation"`` by parabolas, ``"halving"`` to 1/2, 1/4, 1/8 and so on.
+
+    Examples
+    --------
+    >>> import tautstring.numpy as tn
+    >>> tn.prox_tv1d([1.0, 2.0, 8.0, 9.0], 1.0, solver=tn.Newton(iterations=20))
+    array([2., 2., 8., 8.])
+    """
+
+    iterations: int = 100
+    tol: float = 0.0
+    line_search: Literal["interpolation", "halving"] = "interpolation"
+
+    def __post_init__(self) -> None:
+        """Refuse what would be refused at every call."""
+        _read_count("iterations", self.iterations)
+        if not isinstance(self.tol, numbers.Real):
+            raise TypeError(f"tol: must be a number, got {self.tol!r}")
+        if not 0 <= self.tol < math.inf:
+            raise ValueError(f"tol: must be >= 0 and finite, got {float(self.tol):g}")
+        read_choice("line_search", self.line_search, ("interpolation", "halving"))
+
+    def told(self) -> tuple[int, float, bool]:
+        """Give what the op is told: iterations, tol, halving."""
+        return int(self.iterations), float(self.tol), self.line_search == "halving"
+
+
+def read_solver1d(
+    solver: object, weight: object, start: object, polish: bool, return_info: bool = False
+) -> Newton | None:
+    """Give how to iterate, None for the direct solver; what it has no use for is refused."""
+    if isinstance(solver, str) and solver == "direct":
+        _require_usual("start", start, None, "direct")
+        _require_usual("polish", bool(polish), True, "direct")
+        _require_usual("return_info", bool(return_info), False, "direct")
+        return None
+    if isinstance(solver, str) and solver == "newton":
+        solver = Newton()
+    if not isinstance(solver, Newton):
+        raise ValueError(f"solver: must be 'direct', 'newton' or a Newton, got {solver!r}")
+    _require_usual("weight", weight, None, "newton")
+    return solver
+
+
+def _require_usual(name: str, value: object, usual: object, solver: str) -> None:
+    if value is not usual:
+        given = value if isinstance(value, bool) else type(value).__name__
+        raise ValueError(f"{name}: must be {usual} with solver={solver!r}, got {given}")
+
+
+def read_solver2d(
+    method: str,
+    iterations: int | None,
+    tol: float | None,
+    grad: str | None,
+    isotropic: bool,
+) -> tuple[bool, int, float, bool]:
+    """Give what the op is told: accelerated, iterations, tol, of_solution."""
+    if isotropic:
+        raise NotImplementedError("isotropic: True is not there yet; must be False")
+    read_choice("method", method, ("dykstra", "accelerated"))
+    read_choice("grad", grad, (None, "unrolled", "implicit"))
+    tolerance = _read_tol(tol)
+    if iterations is None:
+        iterations = _MOST_WITH_TOL if tolerance else _ITERATIONS[method]
+    return (
+        method == "accelerated",
+        _read_count("iterations", iterations),
+        tolerance,
+        grad == "implicit" or (grad is None and tolerance > 0),
+    )
+
+
+def _read_count(name: str, value: int) -> int:
+    """Give a number of something, of which there is one at least."""
+    count = read_integer(name, value)
+    if count < 1:
+        raise ValueError(f"{name}: must be an integer >= 1, got {count}")
+    if count > _MOST:
+        raise ValueError(f"{name}: must be at most {_MOST}, got {count}")
+    return count
+
+
+def _read_tol(tol: float | None) -> float:
+    """Give the tolerance of an iteration, 0 for none."""
+    if tol is None:
+        return 0.0
+    if not isinstance(tol, numbers.Real):
+        raise TypeError(f"tol: must be None or a number, got {tol!r}")
+    value = float(tol)
+    if not 0 < value < math.inf:
+        raise ValueError(f"tol: must be None or > 0 and finite, got {value:g}")
+    return value
+
+
+def read_choice(name: str, value: str | None, choices: tuple[str | None, ...]) -> None:
+    """Check that an argument is one of the words that it may be."""
+    is_word = value is None or isinstance(value, str)
+    if not is_word or value not in choices:
+        allowed = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+        raise ValueError(f"{name}: must be {allowed}, got {value!r}")
+
+
+def read_mode(mode: str) -> bool:
+    """Tell whether ``mode`` asks for sharpening."""
+    read_choice("mode", mode, ("smooth", "sharp"))
+    return mode == "sharp"
+
+
+def read_dim(dim: int, ndim: int, name: str = "dim") -> int:
+    """Give ``dim`` counted from the front; an x without dimensions has dim 0."""
+    dims = ndim or 1
+    index = read_integer(name, dim)
+    if not -dims <= index < dims:
+        raise ValueError(f"{name}: must be from {-dims} to {dims - 1} for this x, got {index}")
+    return index if index >= 0 else index + dims
+
+
+def read_dims(dims: tuple[int, int], ndim: int) -> tuple[int, int]:
+    """Give the two dimensions of the images of an x, counted from the front."""
+    if ndim < 2:
+        raise ValueError(f"x: must have at least 2 dimensions, got {ndim}")
+    if not isinstance(dims, tuple | list) or len(dims) != 2:
+        raise TypeError(f"dims: must be a pair of integers, got {dims!r}")
+    height_dim, width_dim = (read_dim(dim, ndim, "dims") for dim in dims)
+    if height_dim == width_dim:
+        raise ValueError(f"dims: must be two different dimensions of x, got {dims!r}")
+    return height_dim, width_dim
+
+
+def read_integer(name: str, value: int, allowed: str = "an integer") -> int:
+    """Give an integer of any type as Python's own."""
+    if type(value) is int:
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: must be {allowed}, got {value!r}") from None
+
+
+def good_tol(in_float64: bool) -> float:
+    """Give the tolerance that images are held to where none was asked for."""
+    return 1e-6 if in_float64 else 1e-4
+
+
+def in_users_words(message: str, is_pair: bool) -> str:
+    """Give what the core says of an argument of a 2D call the name that users know it by."""
+    name, colon, rest = message.partition(":")
+    rows, columns = ("lam_rows", "lam_cols") if is_pair else ("lam", "lam")
+    names = {"row_lam": rows, "column_lam": columns}
+    return names.get(name, name.removeprefix("solver.")) + colon + rest

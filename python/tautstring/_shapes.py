@@ -1,0 +1,81 @@
+"""Shapes and dtypes of what belongs to a batch of rows, and what the ops say of bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+# What src/torch/tensors.h puts before the errors of arguments.
+INVALID_ARGUMENT = "tautstring: invalid argument: "
+
+_CODES_PER_WORD = 16
+_BYTES_PER_WORD = 4
+
+
+def arithmetic_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Give the dtype that samples of ``dtype`` are computed in."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def require_dim(name: str, ndim: int, dim: int) -> None:
+    """Refuse what the ops refuse (src/torch/tensors.h), by the same words."""
+    if ndim == 0:
+        raise RuntimeError(f"{INVALID_ARGUMENT}{name}: must have at least one dimension")
+    _require_index("dim", dim, name, ndim)
+
+
+def require_image_dims(name: str, ndim: int, height_dim: int, width_dim: int) -> None:
+    """Refuse what the ops refuse as the two dimensions of images, by the same words."""
+    if ndim < 2:
+        raise RuntimeError(f"{INVALID_ARGUMENT}{name}: must have at least 2 dimensions, got {ndim}")
+    _require_index("height_dim", height_dim, name, ndim)
+    _require_index("width_dim", width_dim, name, ndim)
+    if height_dim == width_dim:
+        raise RuntimeError(f"{INVALID_ARGUMENT}width_dim: must not be height_dim, got {width_dim}")
+
+
+def _require_index(dim_name: str, dim: int, name: str, ndim: int) -> None:
+    if not 0 <= dim < ndim:
+        raise RuntimeError(
+            f"{INVALID_ARGUMENT}{dim_name}: must be from 0 to {ndim - 1} for this {name}, got {dim}"
+        )
+
+
+def bytes_of_partition(n: int) -> int:
+    """Give the bytes that the partition of a row of n samples takes."""
+    return _BYTES_PER_WORD * ((n + _CODES_PER_WORD - 1) // _CODES_PER_WORD)
+
+
+def bytes_of_passes(height: int, width: int) -> tuple[int, int]:
+    """Give the bytes that the rows' and the columns' partitions of an image take."""
+    return height * bytes_of_partition(width), width * bytes_of_partition(height)
+
+
+def without_dims(shape: Sequence[int], *dims: int) -> tuple[int, ...]:
+    """Give ``shape`` without some of its dimensions."""
+    return tuple(size for d, size in enumerate(shape) if d not in dims)
+
+
+def with_size(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:
+    """Give ``shape`` with another size along ``dim``."""
+    return (*shape[:dim], size, *shape[dim + 1 :])
+
+
+def size_along(shape: Sequence[int], dim: int, ndim: int) -> int:
+    """Give the size along dimension ``dim`` of the ``ndim`` that ``shape`` broadcasts to."""
+    own = dim - (ndim - len(shape))
+    return shape[own] if 0 <= own < len(shape) else 1
+
+
+def sum_to(gradient: Tensor, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """Sum a gradient over all that an argument of ``shape`` was broadcast to, in float64."""
+    added = gradient.ndim - len(shape)
+    stretched = [
+        added + d for d, size in enumerate(shape) if size == 1 and gradient.shape[added + d] != 1
+    ]
+    shared = [*range(added), *stretched]
+    if shared:
+        gradient = gradient.sum(shared, dtype=torch.float64)
+    return gradient.reshape(shape).to(dtype)

@@ -1,0 +1,158 @@
+"""Reads what users pass to the functions on tensors into what the ops take.
+
+Types, dtypes and names are checked here; sizes and values are left to the C++ core,
+whose messages name the argument as well.
+"""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import NoReturn
+
+import torch
+from torch import Tensor
+
+from tautstring._options import read_dim
+from tautstring._shapes import INVALID_ARGUMENT, size_along
+
+_FLOAT_DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+_PLAIN_TENSORS = (Tensor, torch.nn.Parameter)
+
+LamOrPair = Tensor | float | tuple[Tensor | float, Tensor | float]
+
+
+def read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
+    """Check types; give ``dim`` counted from the front. Sizes and values are the core's."""
+    read_tensor("x", x)
+    if weight is not None:
+        read_tensor("weight", weight)
+        require_beside(x, "weight", weight)
+    return read_dim(dim, x.ndim)
+
+
+def read_lam(x: Tensor, lam: Tensor | float, name: str = "lam") -> Tensor | float:
+    """Give a tensor as it is, and a number of any type as one that the op takes by value."""
+    if isinstance(lam, Tensor):
+        read_tensor(name, lam)
+        require_beside(x, name, lam, may_be_number=True)
+        return lam
+    if isinstance(lam, float | torch.SymFloat | torch.SymInt):
+        return lam
+    if not isinstance(lam, numbers.Real):
+        raise TypeError(f"{name}: must be a number or a tensor, got {type(lam).__name__}")
+    try:
+        return float(lam)
+    except OverflowError:
+        raise ValueError(f"{name}: must fit in a float64, got a larger number") from None
+
+
+def read_lams(
+    x: Tensor, lam: LamOrPair, height_dim: int, width_dim: int
+) -> tuple[Tensor | float, Tensor | float]:
+    """Give the penalties along rows and along columns: two tensors, or two numbers."""
+    if not isinstance(lam, tuple | list):
+        shared = read_lam(x, lam)
+        if isinstance(shared, Tensor):
+            for dim in (height_dim, width_dim):
+                if size_along(shared.shape, dim, x.ndim) != 1:
+                    raise ValueError(
+                        "lam: must have size 1 along both dims, or be a pair "
+                        f"(lam_rows, lam_cols), got shape {tuple(shared.shape)}"
+                    )
+        return shared, shared
+    if len(lam) != 2:
+        raise ValueError(f"lam: must be one or a pair (lam_rows, lam_cols), got {len(lam)}")
+    rows, columns = read_lam(x, lam[0], "lam_rows"), read_lam(x, lam[1], "lam_cols")
+    if isinstance(rows, Tensor):
+        return rows, _beside(rows, columns)
+    if isinstance(columns, Tensor):
+        return _beside(columns, rows), columns
+    return rows, columns
+
+
+def _beside(other: Tensor, lam: Tensor | float) -> Tensor:
+    """Give a number as a tensor that may stand beside another."""
+    if isinstance(lam, Tensor):
+        return lam
+    if type(other) in _PLAIN_TENSORS and not other.is_meta:
+        return torch.full((), lam, dtype=torch.float64, device="cpu")  # read on the host
+    return other.new_full((), lam, dtype=torch.float64)
+
+
+def as_rows(x: Tensor) -> Tensor:
+    """Give a tensor without dimensions as a row of one sample: the ops take rows."""
+    return x if x.ndim else x.unsqueeze(0)
+
+
+def require_beside(x: Tensor, name: str, value: Tensor, may_be_number: bool = False) -> None:
+    """Refuse what would enlarge x, or is elsewhere.
+
+    The ops would, too, but under vmap they see one dimension more, and a meta tensor leads
+    past them.
+    """
+    if value.ndim > x.ndim:
+        raise ValueError(f"{name}: must not have more dimensions than x, got {value.ndim}")
+    is_number_beside_cuda = may_be_number and not value.ndim and value.is_cpu and not x.is_cpu
+    if value.device != x.device and not is_number_beside_cuda:
+        raise ValueError(f"{name}: must be on x's device {x.device}, got {value.device}")
+
+
+def read_tensor(name: str, value: Tensor) -> None:
+    """Check that an argument is a tensor of a type that the ops know."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: must be a tensor, got {type(value).__name__}")
+    if value.is_nested:
+        raise TypeError(f"{name}: must be a dense tensor, got a nested one")
+    if value.layout != torch.strided:
+        raise TypeError(f"{name}: must be a dense tensor, got layout {value.layout}")
+    if value.dtype not in _FLOAT_DTYPES:
+        raise TypeError(
+            f"{name}: dtype must be float16, bfloat16, float32 or float64, got {value.dtype}"
+        )
+    if type(value) not in _PLAIN_TENSORS:
+        _teach_dtensor()
+
+
+def _teach_dtensor() -> None:
+    """Teach DTensor about the ops when the first may come: its module is slow to load."""
+    if "torch.distributed.tensor" in sys.modules:
+        import_module("tautstring._sharding")
+
+
+# While a graph is traced it runs, and is no part of the graph. (What the decorator
+# torch.compiler.assume_constant_result does, after loading all of the compiler.)
+_teach_dtensor._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def check_values(lams: dict[str, Tensor | float], weight: Tensor | None = None) -> None:
+    """Look at values that are on a device; those on the CPU are looked at in any case."""
+    if torch.compiler.is_compiling():
+        raise ValueError("check: must be False inside torch.compile, which cannot wait for values")
+    for name, lam in lams.items():
+        if isinstance(lam, Tensor) and lam.is_cuda:
+            _raise_at_first(name, "must be >= 0 and not NaN", lam, ~(lam >= 0))
+    if weight is not None and weight.is_cuda:
+        is_bad = ~((weight >= 0) & weight.isfinite())
+        _raise_at_first("weight", "must be >= 0 and finite", weight, is_bad)
+
+
+def _raise_at_first(name: str, allowed: str, values: Tensor, is_bad: Tensor) -> None:
+    places = is_bad.flatten().nonzero()
+    if len(places):
+        index = int(places[0])
+        value = float(values.detach().flatten()[index])
+        raise ValueError(f"{name}: {allowed}, got {value:g} at index {index}")
+
+
+def raise_by_kind(
+    error: RuntimeError, in_users_words: Callable[[str], str] | None = None
+) -> NoReturn:
+    """Raise ValueError for what the core says of an argument, all else as it is."""
+    _, found, text = str(error).partition(INVALID_ARGUMENT)
+    if found:
+        message = text.partition("\n")[0]
+        raise ValueError(in_users_words(message) if in_users_words else message) from None
+    raise error

@@ -1,0 +1,725 @@
+"""Exact total variation of torch tensors.
+
+The objective, for every row of ``x`` along ``dim`` on its own, is::
+
+    prox(x, lam) = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|
+
+(`prox_tv2d` has that of images, with the differences along rows and along columns.)
+
+The solution is exact, takes time linear in the length of a row, and is the same bit
+for bit from run to run and for any number of threads. These arguments mean the same
+in all functions:
+
+``x``
+    tensor of any shape and strides on the CPU or on CUDA, cut into rows along ``dim``:
+    float16, bfloat16, float32 or float64. Arithmetic is float64 for float64, else
+    float32. A row with a non-finite sample comes out NaN, the others are exact.
+``lam``
+    the penalty, >= 0: a number, or a tensor that broadcasts to ``x`` and whose size
+    along ``dim`` is 1 (one a row) or n - 1 (one an edge). ``inf`` gives the mean, 0
+    copies the row bit for bit.
+``dim``
+    the dimension of ``x`` that the rows run along.
+``weight``
+    data weights, finite and >= 0, broadcasting to ``x``; None: all 1. A sample of
+    weight 0 is missing: ``x`` is not read there and may be NaN.
+
+A bad argument raises TypeError or ValueError with its name, what came and what is
+allowed (inside a compiled graph RuntimeError). On CUDA values of ``lam`` and ``weight``
+are not looked at, since that would wait for the device: a row with a bad one comes out
+NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypedDict, overload
+
+import torch
+from torch import Tensor
+
+from tautstring import (
+    _autograd,
+    _autograd2d,
+    _doors,
+    _extension,
+    _fake,  # noqa: F401  # registers with the ops, as _vmap does
+    _iterated,
+    _newton,
+    _vmap,  # noqa: F401
+)
+from tautstring._options import (
+    Newton,
+    good_tol,
+    in_users_words,
+    read_dims,
+    read_mode,
+    read_solver1d,
+    read_solver2d,
+)
+from tautstring._shapes import arithmetic_dtype
+from tautstring._tensors import (
+    LamOrPair,
+    as_rows,
+    check_values,
+    raise_by_kind,
+    read_lam,
+    read_lams,
+    read_problem,
+    read_tensor,
+    require_beside,
+)
+
+__all__ = [
+    "Config",
+    "Info",
+    "Newton",
+    "Segments",
+    "certificate1d",
+    "gap2d",
+    "lam_max",
+    "prox_tv1d",
+    "prox_tv2d",
+    "segments1d",
+    "show_config",
+    "tv",
+]
+
+Mode = Literal["smooth", "sharp"]
+Solver = Literal["direct", "newton"] | Newton
+Method = Literal["dykstra", "accelerated"]
+Grad = Literal["unrolled", "implicit"]
+
+
+class Segments(NamedTuple):
+    """The constant pieces of one row of a solution, from left to right."""
+
+    starts: Tensor
+    """Index of the first element of each piece (int64)."""
+    lengths: Tensor
+    """Number of elements of each piece (int64)."""
+    values: Tensor
+    """Value of the solution on each piece, in x's dtype."""
+    signs: Tensor
+    """Direction of the jump to each piece: +1, -1, or 0 (none: the row's start) (int8)."""
+
+
+class Info(NamedTuple):
+    """How an iteration ended, row by row or image by image; nothing of it has a gradient."""
+
+    iterations: Tensor
+    """Iterations that were done (int32), those of images of two passes each; 0 for a row or an
+    image that is not finite, and for a row that is not iterated on (``converged``)."""
+    gap: Tensor
+    """What the objective is above the optimum, at most (float64)."""
+    converged: Tensor
+    """Of images: whether the gap is within ``tol`` times the objective (bool). Without ``tol``:
+    within 1e-4, or 1e-6 of a float64 x. Of rows: whether Newton's iterations came to their end by
+    themselves; not so rows that the direct solver finished (``polish``), that are copied (lam 0)
+    or that have an edge of lam 0."""
+    dual: Tensor
+    """What ``start`` of a later call takes. Of images: of x's shape, in the dtype of the
+    arithmetic. Of rows: ``u_i = sum_{j<=i} (x_j - y_j)`` with the smooth y, of x's shape but for
+    n - 1 along dim, in float64."""
+
+
+class Config(TypedDict):
+    """What this build of the library is and can do."""
+
+    version: str
+    compiler: str
+    cuda: bool
+    cpu_target: str
+    cpu_targets: tuple[str, ...]
+    threads: int
+    torch: str
+    torch_cuda: str | None
+
+
+@overload
+def prox_tv1d(
+    x: Tensor,
+    lam: Tensor | float,
+    *,
+    dim: int = ...,
+    weight: Tensor | None = ...,
+    mode: Mode = ...,
+    solver: Solver = ...,
+    check: bool = ...,
+    start: Tensor | None = ...,
+    polish: bool = ...,
+    return_info: Literal[False] = ...,
+) -> Tensor: ...
+
+
+@overload
+def prox_tv1d(
+    x: Tensor,
+    lam: Tensor | float,
+    *,
+    dim: int = ...,
+    weight: Tensor | None = ...,
+    mode: Mode = ...,
+    solver: Solver = ...,
+    check: bool = ...,
+    start: Tensor | None = ...,
+    polish: bool = ...,
+    return_info: Literal[True],
+) -> tuple[Tensor, Info]: ...
+
+
+def prox_tv1d(
+    x: Tensor,
+    lam: Tensor | float,
+    *,
+    dim: int = -1,
+    weight: Tensor | None = None,
+    mode: Mode = "smooth",
+    solver: Solver = "direct",
+    check: bool = False,
+    start: Tensor | None = None,
+    polish: bool = True,
+    return_info: bool = False,
+) -> Tensor | tuple[Tensor, Info]:
+    """Smooth (or sharpen) the rows of x by the total variation proximity operator.
+
+    ``y = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|``,
+    or with ``mode="sharp"`` the opposite step ``x + (x - y)``, rounded once.
+
+    Differentiable with respect to x, lam and weight, forward and backward, any
+    number of times. What is kept for that is 2 bits an element (with weight also x,
+    y and weight), and nothing where no argument requires a gradient.
+
+    Parameters
+    ----------
+    x, lam, dim, weight
+        See the top of this module.
+    mode
+        ``"smooth"`` or ``"sharp"``.
+    solver
+        ``"direct"``: exact, in linear time. ``"newton"``, or a `Newton` that says how: the
+        paper's projected Newton method, which gives the same, later, and reports on it. It
+        has no data weights.
+    check
+        On CUDA, wait for the device and raise ValueError where a value of lam or
+        weight is not allowed. On the CPU that is always done.
+    start
+        With Newton: the ``dual`` of an earlier call on similar rows, to start from; it is
+        taken for a constant.
+    polish
+        With Newton: whether rows that have not converged are solved directly.
+    return_info
+        With Newton: whether to return an `Info` as well.
+
+    Returns
+    -------
+    torch.Tensor or (torch.Tensor, Info)
+        Of x's shape, dtype and, where x has no gaps, strides; and how the iteration ended.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> x = torch.tensor([1.0, 2.0, 8.0, 9.0], requires_grad=True)
+    >>> y = tautstring.prox_tv1d(x, 1.0)
+    >>> y.detach()
+    tensor([2., 2., 8., 8.])
+    >>> y[0].backward()
+    >>> x.grad
+    tensor([0.5000, 0.5000, 0.0000, 0.0000])
+
+    Down the columns, with a penalty for each:
+
+    >>> image = torch.tensor([[0.0, 0.0], [4.0, 4.0]])
+    >>> tautstring.prox_tv1d(image, torch.tensor([1.0, torch.inf]), dim=0)
+    tensor([[1., 2.],
+            [3., 2.]])
+
+    By the paper's solver, with its dual variables; a call on similar rows can start there:
+
+    >>> y, info = tautstring.prox_tv1d(x, 2.0, solver="newton", return_info=True)
+    >>> info.dual
+    tensor([-1.5000, -2.0000, -1.5000], dtype=torch.float64)
+    >>> y = tautstring.prox_tv1d(x, 2.1, solver="newton", start=info.dual)
+    """
+    along = read_problem(x, weight, dim)
+    lam = read_lam(x, lam)
+    sharpen = read_mode(mode)
+    newton = read_solver1d(solver, weight, start, polish, return_info)
+    if check:
+        check_values({"lam": lam}, weight)
+    if newton is not None:
+        call = _newton.Options(along, sharpen, *newton.told(), bool(polish))
+        return _solve_by_newton(x, lam, start, call, return_info)
+    needs_gradient = _needs_gradient(x, lam, weight)
+    try:
+        y = _autograd.solve(as_rows(x), lam, weight, along, sharpen, needs_gradient)
+    except RuntimeError as error:
+        raise_by_kind(error)
+    return y if x.ndim else y.squeeze(0)
+
+
+def _solve_by_newton(
+    x: Tensor, lam: Tensor | float, start: Tensor | None, call: _newton.Options, return_info: bool
+) -> Tensor | tuple[Tensor, Info]:
+    rows = as_rows(x)
+    if start is not None:
+        read_tensor("start", start)
+        require_beside(rows, "start", start)
+    needs_gradient = _needs_gradient(x, lam, start)
+    arguments = (_newton.ITERATION, (rows, lam, start, *call), needs_gradient)
+    info = None
+    try:
+        if return_info:
+            y, report = _iterated.solve_and_report(*arguments)
+            info = Info(*report)
+        else:
+            y = _iterated.solve(*arguments)
+    except RuntimeError as error:
+        raise_by_kind(error, lambda message: message.removeprefix("newton."))
+    y = y if x.ndim else y.squeeze(0)
+    return y if info is None else (y, info)
+
+
+@overload
+def prox_tv2d(
+    x: Tensor,
+    lam: LamOrPair,
+    *,
+    dims: tuple[int, int] = ...,
+    mode: Mode = ...,
+    method: Method = ...,
+    iterations: int | None = ...,
+    tol: float | None = ...,
+    grad: Grad | None = ...,
+    start: Tensor | None = ...,
+    isotropic: bool = ...,
+    check: bool = ...,
+    return_info: Literal[False] = ...,
+) -> Tensor: ...
+
+
+@overload
+def prox_tv2d(
+    x: Tensor,
+    lam: LamOrPair,
+    *,
+    dims: tuple[int, int] = ...,
+    mode: Mode = ...,
+    method: Method = ...,
+    iterations: int | None = ...,
+    tol: float | None = ...,
+    grad: Grad | None = ...,
+    start: Tensor | None = ...,
+    isotropic: bool = ...,
+    check: bool = ...,
+    return_info: Literal[True],
+) -> tuple[Tensor, Info]: ...
+
+
+def prox_tv2d(
+    x: Tensor,
+    lam: LamOrPair,
+    *,
+    dims: tuple[int, int] = (-2, -1),
+    mode: Mode = "smooth",
+    method: Method = "dykstra",
+    iterations: int | None = None,
+    tol: float | None = None,
+    grad: Grad | None = None,
+    start: Tensor | None = None,
+    isotropic: bool = False,
+    check: bool = False,
+    return_info: bool = False,
+) -> Tensor | tuple[Tensor, Info]:
+    """Smooth (or sharpen) images by the total variation proximity operator.
+
+    ``y = argmin_y 1/2 |y - x|^2 + sum_rows lam |y_{r,c+1} - y_{r,c}| + sum_columns lam
+    |y_{r+1,c} - y_{r,c}|`` for every image of x on its own, or with ``mode="sharp"`` the
+    opposite step ``x + (x - y)``, rounded once. It is solved by exact 1D solves of all rows
+    and all columns in turn; the first iterations are the layer of the paper (Yeh, Hu, Ren
+    and Schwing, CVPR 2022, Algorithm 1).
+
+    Differentiable with respect to x and lam, forward and backward, any number of times.
+    What is kept for that is 4 bits a pixel and iteration (``grad="unrolled"``) or 4 bits a
+    pixel (``"implicit"``), and nothing where no argument requires a gradient.
+
+    Parameters
+    ----------
+    x
+        Tensor of two dimensions or more, otherwise as at the top of this module. An image
+        with a pixel that is not finite comes out NaN, the others are not touched by it.
+    lam
+        The penalty, >= 0: a number, or a tensor that broadcasts to x with size 1 along both
+        dims (one an image). Or a pair ``(lam_rows, lam_cols)`` of such, which may also have
+        one an edge: they broadcast to ``(..., H, W - 1)`` and ``(..., H - 1, W)``.
+    dims
+        The dimensions of x that an image's height and width are: rows run along
+        ``dims[1]``.
+    mode
+        ``"smooth"`` or ``"sharp"``.
+    method
+        ``"dykstra"``: the paper's. ``"accelerated"``: the same passes with momentum, which
+        needs far fewer of them.
+    iterations
+        How many, of two passes each; with ``tol``, at most. None: 4 for dykstra, 16 for
+        accelerated, 128 with ``tol``.
+    tol
+        Each image stops once its duality gap is at most ``tol`` times its objective, which
+        is looked at every fourth iteration. 1e-4 is a good value in float32, 1e-6 in
+        float64. None: all iterations are done.
+    grad
+        ``"unrolled"``: the derivatives of the iterations as they were done. ``"implicit"``:
+        those of the exact solution, for calls that come near it; the result is then also
+        polished. None: implicit with ``tol``, else unrolled.
+    start
+        The ``dual`` of an earlier call on similar images, to start from; it is taken for a
+        constant.
+    isotropic
+        True is not there yet.
+    check
+        On CUDA, wait for the device and raise ValueError where a value of lam is not
+        allowed. On the CPU that is always done.
+    return_info
+        Whether to return an `Info` as well.
+
+    Returns
+    -------
+    torch.Tensor or (torch.Tensor, Info)
+        Of x's shape, dtype and, where x has no gaps, strides; and how the iteration ended.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> x = torch.tensor([[0.0, 0.0, 8.0], [0.0, 1.0, 8.0]])
+    >>> tautstring.prox_tv2d(x, 1.0)
+    tensor([[0.7500, 0.7500, 7.0000],
+            [0.7500, 0.7500, 7.0000]])
+
+    As near to the optimum as is asked for, with a proof of it:
+
+    >>> y, info = tautstring.prox_tv2d(
+    ...     x, 1.0, method="accelerated", tol=1e-4, return_info=True
+    ... )
+    >>> info.converged
+    tensor(True)
+
+    Along the rows alone it is `prox_tv1d`:
+
+    >>> y = tautstring.prox_tv2d(x, (1.0, 0.0))
+    >>> torch.equal(y, tautstring.prox_tv1d(x, 1.0))
+    True
+    """
+    read_tensor("x", x)
+    height_dim, width_dim = read_dims(dims, x.ndim)
+    row_lam, column_lam = read_lams(x, lam, height_dim, width_dim)
+    options = read_solver2d(method, iterations, tol, grad, isotropic)
+    call = _autograd2d.Options(height_dim, width_dim, read_mode(mode), *options)
+    if start is not None:
+        read_tensor("start", start)
+        require_beside(x, "start", start)
+    is_pair = isinstance(lam, tuple | list)
+    if check:
+        check_values({"lam_rows": row_lam, "lam_cols": column_lam} if is_pair else {"lam": row_lam})
+    needs_gradient = _needs_gradient(x, row_lam, column_lam, start)
+    arguments = (x, row_lam, column_lam, start, *call)
+    try:
+        if not return_info:
+            return _iterated.solve(_autograd2d.ITERATION, arguments, needs_gradient)
+        y, report = _iterated.solve_and_report(_autograd2d.ITERATION, arguments, needs_gradient)
+    except RuntimeError as error:
+        raise_by_kind(error, lambda message: in_users_words(message, is_pair))
+    return y, _info(x, y, row_lam, column_lam, call, report)
+
+
+def _info(
+    x: Tensor,
+    y: Tensor,
+    row_lam: Tensor | float,
+    column_lam: Tensor | float,
+    call: _autograd2d.Options,
+    report: tuple[Tensor, ...],
+) -> Info:
+    samples, result = x.detach().double(), y.detach().double()
+    change = result - samples  # of both modes but for the sign
+    smooth = samples - change if call.sharpen else result
+    objective = change.square().sum((call.height_dim, call.width_dim)) / 2
+    for lam, dim in ((row_lam, call.width_dim), (column_lam, call.height_dim)):
+        size = smooth.diff(dim=dim).abs()
+        penalty = torch.where(
+            size == 0, 0, size * (lam.detach() if isinstance(lam, Tensor) else lam)
+        )
+        objective = objective + penalty.sum((call.height_dim, call.width_dim))
+    tol = call.tol or good_tol(x.dtype == torch.float64)
+    done, gap, dual = report
+    # An image that was copied is its own optimum, whatever it holds.
+    return Info(done, gap, (gap == 0) | (gap <= tol * objective), dual)
+
+
+def _needs_gradient(*arguments: Tensor | float | None) -> bool:
+    return torch.is_grad_enabled() and any(
+        isinstance(argument, Tensor) and argument.requires_grad for argument in arguments
+    )
+
+
+def certificate1d(
+    x: Tensor,
+    y: Tensor,
+    lam: Tensor | float,
+    *,
+    dim: int = -1,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Measure how far y is from solving the problem: 0 is a proof that it does.
+
+    With ``u_i = sum_{j<=i} weight_j (x_j - y_j)`` the solution, and nothing else, has
+    ``|u_i| <= lam_i``, ``u_i = lam_i sign(y_i - y_{i+1})`` where y jumps after i, and
+    ``u_n = 0``. The result is the largest violation, relative to
+    ``max(range of x, largest finite lam)``; rounding y to its dtype counts.
+
+    Parameters
+    ----------
+    x, lam, dim, weight
+        See the top of this module.
+    y
+        The tensor to test, of x's shape, whoever computed it.
+
+    Returns
+    -------
+    torch.Tensor
+        One number a row: x's shape without dim, float64 if x is, else float32. NaN
+        where x or y is not finite. It has no gradient: to ask for one is an error.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> x = torch.tensor([1.0, 2.0, 8.0, 9.0])
+    >>> tautstring.certificate1d(x, torch.tensor([2.0, 2.0, 8.0, 8.0]), 1.0)
+    tensor(0.)
+    >>> tautstring.certificate1d(x, x, 1.0)
+    tensor(0.1250)
+    """
+    along = read_problem(x, weight, dim)
+    lam = read_lam(x, lam)
+    read_tensor("y", y)
+    op = _extension.certify if isinstance(lam, Tensor) else _extension.certify_number
+    rows, solution = as_rows(x), y if x.ndim else y.unsqueeze(0)
+    try:
+        return _doors.read(op, rows, solution, lam, weight, along).squeeze(along)
+    except RuntimeError as error:
+        raise_by_kind(error)
+
+
+def gap2d(
+    x: Tensor,
+    y: Tensor,
+    lam: LamOrPair,
+    *,
+    dims: tuple[int, int] = (-2, -1),
+    dual: Tensor | None = None,
+) -> Tensor:
+    """Bound how far the objective of `prox_tv2d` at y is above the optimum.
+
+    The duality gap of y by dual variables that are found here: it is never less than what
+    the objective is above its optimum, whoever computed y.
+
+    Parameters
+    ----------
+    x, lam, dims
+        As in `prox_tv2d`.
+    y
+        The images to test, of x's shape.
+    dual
+        What `prox_tv2d` gave as ``Info.dual`` with this x and lam, from which one iteration
+        gives the dual variables: the gap is then no more than ``Info.gap``. Anything else
+        gives a bound as well, but the worse it is the larger that is; in an image where it
+        is not finite it is taken for 0. None: accelerated iterations, until the gap is
+        within a hundredth of what y really is above the optimum, 128 at most.
+
+    Returns
+    -------
+    torch.Tensor
+        One number an image: x's shape without dims, float64, in which all of it is worked
+        out. NaN where x or y is not finite. It has no gradient: to ask for one is an error.
+        On CUDA it is not there yet.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> x = torch.tensor([[0.0, 0.0, 8.0], [0.0, 1.0, 8.0]])
+    >>> tautstring.gap2d(x, torch.tensor([[0.75, 0.75, 7.0], [0.75, 0.75, 7.0]]), 1.0)
+    tensor(0., dtype=torch.float64)
+    >>> tautstring.gap2d(x, x, 1.0)
+    tensor(2.6250, dtype=torch.float64)
+    """
+    read_tensor("x", x)
+    height_dim, width_dim = read_dims(dims, x.ndim)
+    row_lam, column_lam = read_lams(x, lam, height_dim, width_dim)
+    read_tensor("y", y)
+    require_beside(x, "y", y)
+    if dual is not None:
+        read_tensor("dual", dual)
+        require_beside(x, "dual", dual)
+    op = _extension.find_gap2d if isinstance(row_lam, Tensor) else _extension.find_gap2d_number
+    try:
+        return _doors.read(op, x, y, row_lam, column_lam, dual, height_dim, width_dim)
+    except RuntimeError as error:
+        is_pair = isinstance(lam, tuple | list)
+        raise_by_kind(error, lambda message: in_users_words(message, is_pair))
+
+
+def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor:
+    """Give for each row the smallest number lam from which on the solution is constant.
+
+    With the (weighted) mean ``c`` of the row it is
+    ``max_i |sum_{j<=i} weight_j (x_j - c)|``.
+
+    Parameters
+    ----------
+    x, dim, weight
+        See the top of this module.
+
+    Returns
+    -------
+    torch.Tensor
+        One number a row: x's shape without dim, float64 if x is, else float32. NaN for
+        a row that has a non-finite sample or none at all. It has no gradient: to ask for
+        one is an error.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> tautstring.lam_max(torch.tensor([1.0, 2.0, 8.0, 9.0]))
+    tensor(7.)
+    """
+    along = read_problem(x, weight, dim)
+    try:
+        found = _doors.read(_extension.find_lam_max, as_rows(x), weight, along)
+        return found.squeeze(along)
+    except RuntimeError as error:
+        raise_by_kind(error)
+
+
+def tv(x: Tensor, *, dim: int = -1) -> Tensor:
+    """Give for each row its total variation ``sum_i |x_{i+1} - x_i|``.
+
+    Parameters
+    ----------
+    x, dim
+        See the top of this module.
+
+    Returns
+    -------
+    torch.Tensor
+        One number a row: x's shape without dim, float64 if x is, else float32.
+        Differentiable; the gradient of a tie is 0.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> tautstring.tv(torch.tensor([[1.0, 2.0, 8.0, 9.0], [0.0, 5.0, 0.0, 5.0]]))
+    tensor([ 8., 15.])
+    """
+    along = read_problem(x, None, dim)
+    samples = as_rows(x).to(arithmetic_dtype(x.dtype))
+    return samples.diff(dim=along).abs().sum(along)
+
+
+def segments1d(
+    x: Tensor,
+    lam: Tensor | float,
+    *,
+    dim: int = -1,
+    weight: Tensor | None = None,
+) -> Segments | list[Segments]:
+    """List the constant segments of the solution: the change points of x.
+
+    They are the solver's own decisions, not guessed from differences of the result,
+    so no threshold is needed. The values are differentiable.
+
+    Parameters
+    ----------
+    x, lam, dim, weight
+        See the top of this module.
+
+    Returns
+    -------
+    Segments or list of Segments
+        For x of at most one dimension the segments of that row. For more dimensions a
+        list with one entry a row, in row-major (C) order of x's other dimensions. On
+        CUDA this waits for the device, since sizes depend on values.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> segments = tautstring.segments1d(torch.tensor([1.0, 2.0, 8.0, 9.0]), 1.0)
+    >>> segments.starts, segments.lengths
+    (tensor([0, 2]), tensor([2, 2]))
+    >>> segments.values, segments.signs
+    (tensor([2., 8.]), tensor([0, 1], dtype=torch.int8))
+    """
+    along = read_problem(x, weight, dim)
+    lam = read_lam(x, lam)
+    for name, value in (("x", x), ("lam", lam), ("weight", weight)):
+        if hasattr(value, "full_tensor"):
+            raise TypeError(
+                f"{name}: must be a plain tensor in segments1d, got {type(value).__name__}; "
+                "give its to_local() or full_tensor()"
+            )
+    rows = as_rows(x)
+    try:
+        y, partition = _autograd.solve_with_partition(rows, lam, weight, along, False)
+    except RuntimeError as error:
+        raise_by_kind(error)
+    n = rows.shape[along]
+    codes = _unpack(partition, n)
+    row, start = codes.nonzero(as_tuple=True)
+    is_last = torch.ones_like(start, dtype=torch.bool)
+    is_last[:-1] = row[1:] != row[:-1]
+    end = torch.where(is_last, n, start.roll(-1))
+    values = y.movedim(along, -1).reshape(codes.shape)[row, start]
+    code = codes[row, start]
+    signs = (code == _UP).to(torch.int8) - (code == _DOWN).to(torch.int8)
+    counts = (codes != 0).sum(1).tolist()
+    every = [list(t.split(counts)) for t in (start, end - start, values, signs)]
+    segments = [Segments(*parts) for parts in zip(*every, strict=True)]
+    return segments if x.ndim > 1 else segments[0]
+
+
+_UP, _DOWN = 1, 2
+_BITS_PER_CODE, _CODES_PER_BYTE = 2, 4
+
+
+def _unpack(partition: Tensor, n: int) -> Tensor:
+    """Give the codes of a partition (include/tautstring/partition.h), one row a batch element.
+
+    Words are stored with their lowest byte first, so bytes are in the order of samples.
+    """
+    bits = torch.arange(0, 8, _BITS_PER_CODE, dtype=torch.uint8, device=partition.device)
+    codes = (partition.unsqueeze(-1) >> bits) & 3
+    rows = partition.shape[:-1].numel()
+    return codes.reshape(rows, partition.shape[-1] * _CODES_PER_BYTE)[:, :n]
+
+
+def show_config() -> Config:
+    """Tell what this build is: version, compiler, CUDA, instruction sets, threads, torch.
+
+    ``cuda`` says whether this build has CUDA kernels, ``torch_cuda`` with which CUDA
+    torch was built; for the others see ``tautstring.numpy.show_config``.
+
+    Examples
+    --------
+    >>> import tautstring
+    >>> tautstring.show_config()["version"] == tautstring.__version__
+    True
+    """
+    from tautstring import _numpy
+
+    return Config(
+        version=_numpy.version,
+        compiler=_numpy.compiler,
+        cuda=_extension.has_cuda(),
+        cpu_target=_numpy.cpu_target,
+        cpu_targets=_numpy.cpu_targets,
+        threads=torch.get_num_threads(),
+        torch=str(torch.__version__),
+        torch_cuda=torch.version.cuda,
+    )

@@ -1,0 +1,299 @@
+"""The total variation layer of a neural network, with its lambda as a parameter."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from tautstring._options import read_choice, read_mode, read_solver1d, read_solver2d
+from tautstring._tensors import LamOrPair, read_tensor
+from tautstring.functional import Grad, Method, Mode, Solver, prox_tv1d, prox_tv2d
+
+__all__ = ["TVLayer"]
+
+Direction = Literal["2d", "row", "col", "1d"]
+
+
+class TVLayer(nn.Module):
+    """Smooth or sharpen feature maps by total variation, with lambda trained or fixed.
+
+    ``y = argmin_y 1/2 ||y - x||^2 + lam TV(y)`` on every image (or every row, or every
+    column) of every channel on its own; ``mode="sharp"`` gives ``x + (x - y)``. It is the
+    layer of Yeh, Hu, Ren and Schwing, *Total Variation Optimization Layers for Computer
+    Vision* (CVPR 2022), with rows and columns solved exactly.
+
+    Parameters
+    ----------
+    channels
+        Number of channels, each with a lambda of its own; 1: one lambda for all.
+    mode
+        ``"smooth"`` or ``"sharp"``.
+    direction
+        ``"2d"``: differences along both last dimensions of ``(N, C, H, W)`` or
+        ``(C, H, W)``; ``"row"``: along the last alone; ``"col"``: along the one before
+        it; ``"1d"``: along the last of ``(N, C, L)`` or ``(C, L)``.
+    lam
+        Where lambda starts, or its value if it is not learnable: a number or one for
+        each channel. > 0 if learnable, else >= 0 (0 is the identity, inf the mean).
+    learnable
+        True: the parameter ``raw_lam`` of shape ``(channels,)``, with lambda =
+        softplus(raw_lam). False: the buffer ``fixed_lam``, which is lambda itself.
+    method, iterations, tol, grad, isotropic
+        With ``direction="2d"``, as in `tautstring.prox_tv2d`: what is given here is how
+        every call iterates.
+    solver
+        With any other direction, as in `tautstring.prox_tv1d`.
+    device, dtype
+        Of the parameter or buffer.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> layer = tautstring.TVLayer(3, lam=0.1)
+    >>> layer
+    TVLayer(3, mode='smooth', direction='2d', learnable=True, lam=[0.1, 0.1, 0.1])
+    >>> features = torch.rand(8, 3, 16, 16)
+    >>> layer(features).mean().backward()
+    >>> layer.raw_lam.grad.shape
+    torch.Size([3])
+    """
+
+    raw_lam: nn.Parameter
+    fixed_lam: Tensor
+
+    def __init__(
+        self,
+        channels: int,
+        *,
+        mode: Mode = "smooth",
+        direction: Direction = "2d",
+        lam: float | Sequence[float] | Tensor = 0.05,
+        learnable: bool = True,
+        method: Method = "dykstra",
+        iterations: int | None = None,
+        tol: float | None = None,
+        grad: Grad | None = None,
+        isotropic: bool = False,
+        solver: Solver = "direct",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        """Make the layer; see the class."""
+        super().__init__()
+        read_mode(mode)
+        read_choice("direction", direction, tuple(_LAYOUTS))
+        read_solver2d(method, iterations, tol, grad, isotropic)
+        read_solver1d(solver, weight=None, start=None, polish=True)
+        self.method = method
+        self.iterations = iterations
+        self.tol = tol
+        self.grad = grad
+        self.solver = solver
+        for name, value in self._unusual_options():
+            if direction == "2d" and name == "solver":
+                raise ValueError(f"solver: is for direction='row', 'col' or '1d', got {value!r}")
+            if direction != "2d" and name != "solver":
+                raise ValueError(f"{name}: is for direction='2d' alone, got {value!r}")
+        self.channels = _read_channels(channels)
+        self.mode = mode
+        self.direction = direction
+        self.learnable = learnable
+        dtype = dtype or torch.get_default_dtype()
+        if not dtype.is_floating_point:
+            raise TypeError(f"dtype: must be a floating dtype, got {dtype}")
+        self._start = _read_start(lam, self.channels, learnable, dtype)
+        values = torch.empty(self.channels, device=device, dtype=dtype)
+        if learnable:
+            self.raw_lam = nn.Parameter(values)
+        else:
+            self.register_buffer("fixed_lam", values)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Put lambda where it started, for instance after `torch.nn.Module.to_empty`."""
+        values = self.raw_lam if self.learnable else self.fixed_lam
+        start = torch.tensor(self._start, dtype=torch.float64, device="cpu")
+        with torch.no_grad(), _mixing_with(values):
+            values.copy_(start)
+
+    @property
+    def lam(self) -> Tensor:
+        """Give the current lambdas, of shape ``(channels,)``, in at least float32."""
+        values = self.raw_lam if self.learnable else self.fixed_lam
+        if values.dtype in (torch.float16, torch.bfloat16):
+            values = values.float()
+        return nn.functional.softplus(values) if self.learnable else values
+
+    def forward(self, x: Tensor, lam: LamOrPair | None = None) -> Tensor:
+        """Smooth or sharpen x.
+
+        Parameters
+        ----------
+        x
+            ``(N, C, H, W)`` or ``(C, H, W)``; with ``direction="1d"`` ``(N, C, L)`` or
+            ``(C, L)``.
+        lam
+            Lambdas for this call in place of the layer's own: a number, a tensor, or with
+            ``direction="2d"`` a pair, as in `tautstring.prox_tv1d` and `tautstring.prox_tv2d`;
+            for instance of shape ``(N, 1, 1, 1)``, one a sample.
+
+        Returns
+        -------
+        torch.Tensor
+            Of x's shape and dtype.
+        """
+        read_tensor("x", x)
+        layout = _LAYOUTS[self.direction]
+        if x.ndim not in layout.lam_shapes:
+            raise ValueError(
+                f"x: must have {layout.shapes} with direction={self.direction!r}, "
+                f"got shape {tuple(x.shape)}"
+            )
+        if lam is None:
+            # Not `in (1, ...)`: the compiler takes no symbol for an equal number there.
+            if self.channels != 1 and self.channels != x.shape[1 - layout.dims]:
+                raise ValueError(
+                    f"x: must have {self.channels} channels, got {x.shape[1 - layout.dims]} "
+                    f"in shape {tuple(x.shape)}"
+                )
+            lam = self.lam.view(layout.lam_shapes[x.ndim])
+        if layout.dim is not None:
+            return prox_tv1d(
+                x,
+                lam,  # type: ignore[arg-type]
+                dim=layout.dim,
+                mode=self.mode,
+                solver=self.solver,
+            )
+        return prox_tv2d(
+            x,
+            lam,
+            mode=self.mode,
+            method=self.method,
+            iterations=self.iterations,
+            tol=self.tol,
+            grad=self.grad,
+        )
+
+    def extra_repr(self) -> str:
+        """Show the settings and the current lambdas, where they can be read here."""
+        return (
+            f"{self.channels}, mode={self.mode!r}, direction={self.direction!r}, "
+            + "".join(f"{name}={value!r}, " for name, value in self._unusual_options())
+            + f"learnable={self.learnable}, lam=[{self._shown_lam()}]"
+        )
+
+    def _unusual_options(self) -> list[tuple[str, object]]:
+        """Give what was asked of the solvers, where it is not the default."""
+        return [
+            (name, value)
+            for name, usual in (
+                ("method", "dykstra"),
+                ("iterations", None),
+                ("tol", None),
+                ("grad", None),
+                ("solver", "direct"),
+            )
+            if (value := getattr(self, name)) != usual
+        ]
+
+    def _shown_lam(self) -> str:
+        lam = self.lam.detach()
+        if lam.is_meta or type(lam) is not Tensor:  # no data, or spread over processes
+            return "..."
+        values = [f"{float(f'{value:.4g}')}" for value in lam[: _MOST_SHOWN + 1].tolist()]
+        return ", ".join([*values[:_MOST_SHOWN], *["..." for _ in values[_MOST_SHOWN:]]])
+
+
+_MOST_SHOWN = 4
+
+
+class _Layout:
+    """Where a direction has its channels and its rows; ``dim`` None: an image's both."""
+
+    def __init__(self, dims: int, dim: int | None, shapes: str) -> None:
+        self.dims = dims
+        self.dim = dim
+        self.shapes = shapes
+        # lam in as many dimensions as x: its gradient then comes back as it is.
+        unbatched = (-1, *[1] * (dims - 2))
+        self.lam_shapes = {dims: (1, *unbatched), dims - 1: unbatched}
+
+
+_IMAGES = "shape (N, C, H, W) or (C, H, W)"
+_LAYOUTS = {
+    "2d": _Layout(4, None, _IMAGES),
+    "row": _Layout(4, -1, _IMAGES),
+    "col": _Layout(4, -2, _IMAGES),
+    "1d": _Layout(3, -1, "shape (N, C, L) or (C, L)"),
+}
+
+
+def _read_channels(channels: int) -> int:
+    try:
+        count = int(operator.index(channels))
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise ValueError(f"channels: must be an integer >= 1, got {channels!r}")
+    return count
+
+
+def _read_start(
+    lam: float | Sequence[float] | Tensor, channels: int, learnable: bool, dtype: torch.dtype
+) -> tuple[float, ...]:
+    """Give where the parameter or buffer of each channel starts, or say what is wrong with lam.
+
+    In plain numbers: tensors may have no data where the layer is made.
+    """
+    lams = _read_numbers(lam)
+    if len(lams) not in (1, channels):
+        raise ValueError(
+            f"lam: must be a number or of shape ({channels},), got shape ({len(lams)},)"
+        )
+    for value in lams:
+        if learnable and not 0 < value < math.inf:
+            raise ValueError(f"lam: must be > 0 and finite with learnable=True, got {value:g}")
+        if not value >= 0:
+            raise ValueError(f"lam: must be >= 0 and not NaN with learnable=False, got {value:g}")
+    # The inverse fits where a small lambda itself would not.
+    start = [_inverse_softplus(value) if learnable else value for value in lams]
+    for value, first in zip(lams, start, strict=True):
+        if torch.finfo(dtype).max < first < math.inf:
+            raise ValueError(f"lam: must fit in {dtype}, got {value:g}")
+    return tuple(start * channels if len(start) == 1 else start)
+
+
+def _read_numbers(lam: float | Sequence[float] | Tensor) -> list[float]:
+    try:
+        given = lam.tolist() if hasattr(lam, "tolist") else lam  # a tensor or an array
+    except RuntimeError:
+        raise TypeError(f"lam: must have values, got {lam!r}") from None
+    values = given if isinstance(given, Sequence) else [given]
+    if not all(isinstance(value, numbers.Real) for value in values):
+        raise TypeError(f"lam: must be a number or one a channel, got {lam!r}")
+    try:
+        return [float(value) for value in values]
+    except OverflowError:
+        raise ValueError("lam: must fit in a float64, got a larger number") from None
+
+
+def _inverse_softplus(lam: float) -> float:
+    """Give r with softplus(r) = lam, without cancellation for small or large lam."""
+    return lam + math.log(-math.expm1(-lam))
+
+
+def _mixing_with(values: Tensor) -> AbstractContextManager[None]:
+    """Let a plain tensor that all processes have stand beside values, which may be a DTensor."""
+    if not hasattr(values, "full_tensor"):
+        return nullcontext()
+    from torch.distributed.tensor.experimental import implicit_replication
+
+    return implicit_replication()

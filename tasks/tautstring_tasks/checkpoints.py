@@ -1,0 +1,116 @@
+"""Tensors in files (safetensors), with what is known about them as JSON in the metadata."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from tautstring_tasks import files
+from tautstring_tasks.errors import InputError
+
+_ABOUT = "about"
+_MODEL = "model."
+_OPTIMIZER = "optimizer."
+
+
+def save(file: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    """Write tensors and what is known about them."""
+    on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {_ABOUT: json.dumps(about)}
+    files.write_whole(file, safetensors.torch.save(on_cpu, metadata))
+
+
+def load(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `save` wrote; tensors are on the CPU."""
+    with _opened(file) as opened:
+        return {name: opened.get_tensor(name) for name in opened.keys()}, _about(opened, file)  # noqa: SIM118
+
+
+def load_about(file: Path) -> dict[str, Any]:
+    """Read what is known about the tensors of a file."""
+    with _opened(file) as opened:
+        return _about(opened, file)
+
+
+def check_about(file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse a file that is not of the run that is wanted."""
+    for key, value in wanted.items():
+        if found.get(key) != value:
+            raise InputError(
+                f"{file}: is of another run: {key} is {found.get(key)} there, {value} here. "
+                "Give another folder, or delete it."
+            )
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes of this program out of a run's folder."""
+    files.make_folder(folder)
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{folder}: another process is training there") from None
+        yield
+    finally:
+        os.close(opened)
+
+
+def _opened(file: Path) -> Any:
+    try:
+        return safetensors.safe_open(file, framework="pt")
+    except (OSError, safetensors.SafetensorError) as error:
+        raise InputError(f"{file}: cannot be read as safetensors ({error})") from None
+
+
+def _about(opened: Any, file: Path) -> dict[str, Any]:
+    about = (opened.metadata() or {}).get(_ABOUT)
+    if about is None:
+        raise InputError(f"{file}: was not written by tautstring_tasks")
+    found: dict[str, Any] = json.loads(about)
+    return found
+
+
+def training_state(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Give all tensors that training goes on from."""
+    tensors = {_MODEL + name: tensor for name, tensor in net.state_dict().items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"{_OPTIMIZER}{index}.{name}": value for name, value in state.items()}
+    return tensors
+
+
+def restore(
+    net: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
+) -> None:
+    """Put back what `training_state` gave; rates are not among it."""
+    net.load_state_dict(
+        {
+            name.removeprefix(_MODEL): tensor
+            for name, tensor in tensors.items()
+            if name.startswith(_MODEL)
+        }
+    )
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        if name.startswith(_OPTIMIZER):
+            index, key = name.removeprefix(_OPTIMIZER).split(".", 1)
+            state.setdefault(int(index), {})[key] = tensor
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": state, "param_groups": groups})
+    # Files have tensors in rows. What lies in memory as its parameter does is added up in the same
+    # order, and a GPU's fused Adam takes nothing else.
+    for parameter, kept in optimizer.state.items():
+        for key, value in kept.items():
+            if value.shape == parameter.shape:
+                kept[key] = torch.empty_like(parameter).copy_(value)

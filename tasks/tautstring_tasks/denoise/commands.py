@@ -1,0 +1,318 @@
+"""What `tautstring_tasks denoise` can do; the functions' arguments are the command line's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+import tyro
+from torch import Tensor
+
+from tautstring_tasks import checkpoints, files, images, jobs, runs
+from tautstring_tasks.denoise import calibration, data, model, plan, weights
+from tautstring_tasks.errors import InputError, require
+from tautstring_tasks.training import (
+    Device,
+    RunOptions,
+    Share,
+    TrainingOptions,
+    is_mixed,
+    pick_device,
+    processes,
+)
+from tautstring_tasks.training import train as train_net
+
+Data = Annotated[Path, tyro.conf.arg(name="data", metavar="FOLDER")]
+
+app = tyro.extras.SubcommandApp()
+
+
+@app.command
+def train(
+    folder: Data,
+    out: Path,
+    weights_file: Annotated[Path | None, tyro.conf.arg(name="weights", metavar="FILE")] = None,
+    noise: data.NoiseOptions = data.NoiseOptions(),  # noqa: B008 - frozen
+    net: model.ModelOptions = model.ModelOptions(),  # noqa: B008
+    training: TrainingOptions = TrainingOptions(),  # noqa: B008
+    run: RunOptions = RunOptions(),  # noqa: B008
+) -> None:
+    """Train a net; a run that was stopped goes on from its last checkpoint.
+
+    With several GPUs: torchrun --nproc-per-node=N -m tautstring_tasks denoise train ...
+
+    Parameters
+    ----------
+    folder
+        With the folder train_cbsd432 of images.
+    out
+        The run's folder: checkpoint, weights.safetensors and run.json.
+    weights_file
+        Begin with the net of this file, this program's or the C++ one's, not with the seed's.
+    """
+    pictures = images.files_of(folder / data.TRAIN, data.WHAT)
+    device = pick_device(run.device)
+    if weights_file is None:
+        module, start = model.make(net, training.seed), {}
+    else:
+        module, found = weights.load(weights_file)
+        net, start = _net_of(weights_file, found, net), {"start": found}
+        module.train().requires_grad_()
+    module = module.to(device)
+    if is_mixed(run.precision, device):  # bfloat16's convolutions like it so
+        module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    patches = data.Patches([images.read(file) for file in pictures], noise.patch, device)
+
+    def loss(called: Callable[[Tensor], Tensor], step: int, share: Share) -> Tensor:
+        batch = patches.batch(training.batch, noise.sigma, training.seed, step)
+        return (called(share.of(batch.noisy)) - share.of(batch.clean)).abs().mean()
+
+    with processes(device) as share:
+        about = {**weights.describe(net, noise, pictures), **start}
+        finished = train_net(module, loss, training, run, out, about, share)
+    if share.rank == 0:
+        state = "done" if finished.is_done else "stopped; the same command goes on"
+        print(f"{out}: {finished.steps} steps, {state}")
+
+
+def _net_of(file: Path, found: dict[str, Any], wanted: model.ModelOptions) -> model.ModelOptions:
+    """Give what a file's net is, which is not to be had otherwise."""
+    net = model.ModelOptions(**found["model"])
+    if wanted not in (net, model.ModelOptions()):
+        raise InputError(f"--weights {file}: is {net}; leave out --arm, --depth, --width and --lam")
+    return net
+
+
+@app.command
+def calibrate(
+    folder: Data,
+    weights_file: Annotated[Path, tyro.conf.arg(name="weights")],
+    out: Path,
+    batches: int = 40,
+    device: Device = "auto",
+) -> None:
+    """Give a net's batch norms the statistics of many patches.
+
+    Training leaves those of its last few batches; where these were small it pays before a test.
+
+    Parameters
+    ----------
+    folder
+        With the folder train_cbsd432 of images.
+    weights_file
+        A run's weights.safetensors.
+    out
+        The file that the calibrated net goes to.
+    batches
+        Of 8 patches each.
+    """
+    require("batches", batches, at_least=1)
+    files.prepare_place(out)
+    where = pick_device(device)
+    net, about = weights.load(weights_file)
+    pictures = images.files_of(folder / data.TRAIN, data.WHAT)
+    noise = data.NoiseOptions(**about["noise"])
+    patches = data.Patches([images.read(file) for file in pictures], noise.patch, where)
+    calibration.calibrate(net.to(where), patches, noise.sigma, batches)
+    checkpoints.save(out, net.state_dict(), {**about, "calibrate": batches})
+    print(f"wrote {out}")
+
+
+@app.command
+def evaluate(
+    folder: Data,
+    weights_file: Annotated[Path, tyro.conf.arg(name="weights")],
+    out: Path,
+    sets: tuple[str, ...] = data.TESTS,
+    sigma: float | None = None,
+    device: Device = "auto",
+    precision: model.Precision = "float32",
+) -> None:
+    """Score a net on the test sets by KAIR's protocol: PSNR and SSIM of each image.
+
+    Parameters
+    ----------
+    folder
+        With a folder of images for each test set.
+    weights_file
+        A run's weights.safetensors.
+    out
+        The JSON file that scores go to.
+    sets
+        Which of the test sets.
+    sigma
+        The noise, if not what the net was trained against.
+    precision
+        Of convolutions. The protocol's is float32; bfloat16 takes a third of the time on a CPU that
+        has instructions for it.
+    """
+    from tautstring_tasks.denoise import evaluation  # scikit-image takes a second to load
+
+    where = pick_device(device)
+    net, about = weights.load(weights_file)
+    net = net.to(where)
+    noise = about["noise"]["sigma"] if sigma is None else sigma
+    require("sigma", noise, at_least=0)
+    files.prepare_place(out)
+    found = {name: images.files_of(folder / name, data.WHAT) for name in sets}
+    for name, pictures in found.items():
+        if len({file.stem for file in pictures}) < len(pictures):
+            raise InputError(f"{folder / name}: images must differ in more than their endings")
+    result = {
+        **about,
+        "weights_sha256": runs.hash_of_file(weights_file),
+        "sigma": noise,
+        "precision": precision,
+        "machine": runs.about_machine(where),
+        "sets": {},
+    }
+    for name, pictures in found.items():
+        scores = list(evaluation.evaluate(net, pictures, noise, where, precision))
+        means = {
+            key: sum(getattr(score, key) for score in scores) / len(scores)
+            for key in ("psnr", "ssim")
+        }
+        result["sets"][name] = {
+            "sha256": runs.hash_of_files(pictures),
+            "mean": means,
+            "images": {score.image: {"psnr": score.psnr, "ssim": score.ssim} for score in scores},
+        }
+        print(f"{name}: {means['psnr']:.3f} dB, SSIM {means['ssim']:.4f} ({len(pictures)} images)")
+    runs.save_json(out, result)
+
+
+@app.command
+def study(
+    folder: Data,
+    out: Path,
+    arms: tuple[model.Arm, ...] = ("none", "input", "output", "both"),
+    sigmas: tuple[float, ...] = (25.0, 50.0),
+    seeds: tuple[int, ...] = (0, 1, 2),
+    at_once: int = 1,
+    test_precision: model.Precision = "float32",
+    training: TrainingOptions = TrainingOptions(),  # noqa: B008
+    run: RunOptions = RunOptions(),  # noqa: B008
+) -> None:
+    """Train and score all arms with all seeds, seed by seed; it goes on where it was stopped.
+
+    Parameters
+    ----------
+    folder
+        With train_cbsd432 and the test sets.
+    out
+        A folder for each run, and beside it its scores.
+    at_once
+        Runs at a time, in processes of their own, which share out the processor's cores; on a GPU
+        best under CUDA's multi-process service.
+    test_precision
+        As `evaluate` has it; `precision` is that of training, as `minutes` are.
+    """
+    require("at-once", at_once, at_least=1)
+    if training.seed != TrainingOptions.seed:
+        raise InputError("--seed: a study has --seeds")
+    wanted = itertools.product(seeds, sigmas, arms)
+    planned = [*dict.fromkeys(plan.Run(out, arm, sigma, seed) for seed, sigma, arm in wanted)]
+    failed = jobs.run_all(plan.trainings(planned, folder, training, run), at_once, run.minutes)
+    failed += jobs.run_all(plan.tests(planned, folder, run.device, test_precision), at_once)
+    print(f"{out}: {sum(each.is_trained for each in planned)} of {len(planned)} runs are trained")
+    if failed:
+        raise SystemExit(f"failed, see {', '.join(map(str, failed))}")
+
+
+@app.command
+def report(
+    results: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE...")],
+    out: Path,
+    logs: tuple[Path, ...] = (),
+    figure_weights: Path | None = None,
+    notes: Path | None = None,
+) -> None:
+    """Write the page of all runs: tables beside the paper's, differences, lambdas, a figure.
+
+    Parameters
+    ----------
+    results
+        JSON files of `evaluate`.
+    out
+        The Markdown file; pictures go to the folder `images` beside it.
+    logs
+        run.json of the runs: how they were trained, and their lambdas.
+    figure_weights
+        A net whose stages are shown on a photo.
+    notes
+        Markdown for the top of the page: how to read it.
+    """
+    from tautstring_tasks.denoise import reporting  # so does matplotlib
+
+    if not results:
+        raise InputError("FILE...: at least one of `evaluate` is needed")
+    files.prepare_place(out)
+    text = files.read_text(notes) if notes else ""
+    page = reporting.page([_load(file, "sets", "evaluate") for file in results], text)
+    pictures = out.parent / "images"
+    if logs:
+        found = [_load(file, "history", "train") for file in logs]
+        page += reporting.training_section(found, pictures)
+    if figure_weights:
+        net, about = weights.load(figure_weights)
+        page += reporting.stages_section(net, about, pictures)
+    files.write_whole(out, page.encode())
+    print(f"wrote {out}")
+
+
+def _load(file: Path, key: str, command: str) -> dict[str, Any]:
+    """Read a file of a command, which has something under `key`."""
+    content = runs.load_json(file)
+    if content.get("task") != weights.TASK or not content.get(key):
+        raise InputError(f"{file}: is not what `denoise {command}` writes, or it has no {key}")
+    return content
+
+
+@app.command
+def apply(
+    photo: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PHOTO")],
+    out: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RESULT]")] = None,
+    weights_file: Annotated[Path | None, tyro.conf.arg(name="weights", metavar="FILE")] = None,
+    sigma: Annotated[int | None, tyro.conf.arg(metavar="{25,50}")] = None,
+    arm: Annotated[Literal["none", "both"] | None, tyro.conf.arg(metavar="{none,both}")] = None,
+    device: Device = "auto",
+) -> None:
+    """Take the noise off a photo.
+
+    Parameters
+    ----------
+    photo
+        The noisy one, in any common format.
+    out
+        Where the denoised one goes; its name says the format. If not given, PHOTO_denoised.png
+        beside the photo.
+    weights_file
+        A net of yours, in place of the package's own.
+    sigma
+        How strong the noise is, of 255: which of the package's nets to take. 25 if not given.
+    arm
+        The package's net with TV layers at both ends, or with none. Both if not given.
+    """
+    for option, value in (("sigma", sigma), ("arm", arm)):
+        if weights_file and value is not None:
+            raise InputError(
+                f"--{option}: chooses one of the package's nets; leave it out beside --weights"
+            )
+    result = out or photo.with_name(f"{photo.stem}_denoised.png")
+    images.check_result(result)
+    where = pick_device(device)
+    net, _ = weights.load(weights_file or weights.shipped(sigma, arm))
+    pixels = torch.from_numpy(images.read(photo).copy()).to(where)
+    noisy = pixels.permute(2, 0, 1)[None].float() / 255
+    denoised = images.to_pixels(model.denoise(net.to(where), noisy))
+    images.write(result, denoised, images.colour_profile(photo))
+    print(f"wrote {result}")
+
+
+@app.command
+def generate(folder: Annotated[Path, tyro.conf.Positional]) -> None:
+    """Render a small data set, to try the other commands."""
+    data.generate(folder)

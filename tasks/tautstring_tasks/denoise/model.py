@@ -1,0 +1,172 @@
+"""DnCNN for colour images, with total variation at its input, its output, or both.
+
+As in the KAIR toolbox: 17 convolutions estimate the noise, which is taken off the image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+import tautstring
+from tautstring_tasks.errors import require
+
+Arm = Literal["none", "input", "output", "both", "zero", "blur"]
+Precision = Literal["float32", "bfloat16"]  # of convolutions
+
+COLOURS = 3
+STRIP_PIXELS = 2**21  # 0.5 GB in 64 channels of float32
+_BLUR_SIZE = 3
+_BATCH_NORM_EPS = 1e-4
+_ENDS_GAIN = 0.2  # of the first and the last convolution
+_NEIGHBOURS = 0.01  # deviation of all weights that are not a centre's
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What the net is."""
+
+    arm: Arm = "both"
+    """Where TV layers are. Controls: `zero` has both with lambda frozen at 0, which is `none`;
+    `blur` has trained 3x3 filters of each colour in place of both."""
+    depth: int = 17
+    """Convolutions."""
+    width: int = 64
+    """Channels between them."""
+    lam: float = 1e-2
+    """Where lambda starts; images are in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no net can have."""
+        require("depth", self.depth, at_least=2)
+        require("width", self.width, at_least=1)
+        require("lam", self.lam, above=0)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """An image on its way through the net."""
+
+    after_input: Tensor
+    before_output: Tensor
+    result: Tensor
+
+
+class DnCNN(nn.Module):
+    """Estimates the noise of images in [0, 1] and takes it off."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        """Make the net; weights are those of `reset_parameters`."""
+        super().__init__()
+        width = options.width
+        layers: list[nn.Module] = [nn.Conv2d(COLOURS, width, 3, padding=1), nn.ReLU()]
+        for _ in range(options.depth - 2):
+            layers += [
+                nn.Conv2d(width, width, 3, padding=1),
+                nn.BatchNorm2d(width, eps=_BATCH_NORM_EPS),
+                nn.ReLU(),
+            ]
+        self.noise = nn.Sequential(*layers, nn.Conv2d(width, COLOURS, 3, padding=1))
+        self.at_input = _site(options, "input")
+        self.at_output = _site(options, "output")
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start so that noise finds its way through all layers.
+
+        Convolutions between equal numbers of channels begin as rotations of each pixel by itself
+        (delta-orthogonal), with a little of its neighbours. Filters that mix neighbours from the
+        start, like KAIR's, have lost a pixel's noise 15 layers later: at a rate of 1e-3 the net
+        learns to answer 0, and stays there for thousands of steps.
+        """
+        for layer in self.noise:
+            if isinstance(layer, nn.Conv2d):
+                _start_convolution(layer)
+            elif isinstance(layer, nn.BatchNorm2d):
+                layer.reset_parameters()
+
+    def estimate_noise(self, image: Tensor) -> Tensor:
+        """Estimate the noise, of large images strip by strip: they fit into memory so."""
+        height, width = image.shape[-2:]
+        rows = max(1, STRIP_PIXELS // (image.shape[0] * width))
+        if self.training or rows >= height:
+            whole: Tensor = self.noise(image)
+            return whole
+        # Each convolution sees a pixel further: a strip with so many beside it is as in the whole.
+        beside = sum(isinstance(layer, nn.Conv2d) for layer in self.noise)
+        strips = []
+        for top in range(0, height, rows):
+            first = max(0, top - beside)
+            seen = image[..., first : top + rows + beside, :]
+            strips.append(self.noise(seen)[..., top - first : top - first + rows, :])
+        return torch.cat(strips, dim=-2)
+
+    def stages(self, noisy: Tensor) -> Stages:
+        """Denoise, and keep what is on the way."""
+        after_input = self.at_input(noisy)
+        before_output = after_input - self.estimate_noise(after_input)
+        return Stages(after_input, before_output, self.at_output(before_output))
+
+    def forward(self, noisy: Tensor) -> Tensor:
+        """Denoise images of shape (N, 3, H, W)."""
+        return self.stages(noisy).result
+
+
+def _start_convolution(layer: nn.Conv2d) -> None:
+    with torch.no_grad():
+        if layer.in_channels == layer.out_channels:
+            nn.init.normal_(layer.weight, std=_NEIGHBOURS)
+            centre = torch.empty(layer.out_channels, layer.in_channels)
+            layer.weight[:, :, 1, 1] += nn.init.orthogonal_(centre)
+        else:
+            nn.init.orthogonal_(layer.weight, _ENDS_GAIN)
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)
+
+
+def make(options: ModelOptions, seed: int) -> DnCNN:
+    """Make the net that a seed stands for, whatever was drawn before it."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return DnCNN(options)
+
+
+def denoise(net: DnCNN, noisy: Tensor, precision: Precision = "float32") -> Tensor:
+    """Apply a net; float32 is float32 on a GPU too, whose convolutions would round to TF32."""
+    in_bfloat16 = torch.autocast(noisy.device.type, torch.bfloat16, enabled=precision == "bfloat16")
+    with in_bfloat16, torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        result: Tensor = net(noisy)
+    return result
+
+
+def _site(options: ModelOptions, where: Literal["input", "output"]) -> nn.Module:
+    if options.arm in (where, "both"):
+        return tautstring.TVLayer(COLOURS, lam=options.lam)
+    if options.arm == "zero":
+        return tautstring.TVLayer(COLOURS, lam=0.0, learnable=False)
+    if options.arm == "blur":
+        return _identity_filter()
+    return nn.Identity()
+
+
+class _ColourFilter(nn.Conv2d):
+    """A filter for each colour, in float32 as TV layers are: the image is not to be rounded."""
+
+    def forward(self, image: Tensor) -> Tensor:
+        with torch.autocast(image.device.type, enabled=False):
+            return super().forward(image.float())
+
+
+def _identity_filter() -> nn.Conv2d:
+    """Make a filter for each colour that begins as the identity, without a random number."""
+    filters: nn.Conv2d = nn.utils.skip_init(
+        *[_ColourFilter, COLOURS, COLOURS, _BLUR_SIZE],
+        padding=_BLUR_SIZE // 2,
+        groups=COLOURS,
+        bias=False,
+    )
+    nn.init.dirac_(filters.weight, groups=COLOURS)
+    return filters

@@ -1,0 +1,103 @@
+"""The runs of a study: what of them is done, and the commands that do the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautstring_tasks import checkpoints, images, jobs, runs
+from tautstring_tasks.denoise import data, weights
+from tautstring_tasks.denoise.model import Arm, ModelOptions, Precision
+from tautstring_tasks.training import (
+    WEIGHTS,
+    Device,
+    RunOptions,
+    Share,
+    TrainingOptions,
+    describe,
+    pick_device,
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of a study's runs; `out` is the study's folder."""
+
+    out: Path
+    arm: Arm
+    sigma: float
+    seed: int
+
+    @property
+    def place(self) -> Path:
+        """The run's own folder."""
+        return self.out / f"{self.arm}_sigma{self.sigma:g}_seed{self.seed}"
+
+    @property
+    def weights(self) -> Path:
+        """What is there when it is trained."""
+        return self.place / WEIGHTS
+
+    @property
+    def scores(self) -> Path:
+        """What is there when it is scored."""
+        return self.out / f"{self.place.name}.json"
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether its weights are there."""
+        return self.weights.exists()
+
+    def is_scored(self, precision: Precision) -> bool:
+        """Whether its scores are those of its weights, against its noise and on all test sets."""
+        if not self.scores.exists():
+            return False
+        found = runs.load_json(self.scores)
+        wanted = {
+            "weights_sha256": runs.hash_of_file(self.weights),
+            "sigma": self.sigma,
+            "precision": precision,
+        }
+        return wanted.items() <= found.items() and set(found["sets"]) == set(data.TESTS)
+
+
+def trainings(
+    planned: Sequence[Run], folder: Path, training: TrainingOptions, run: RunOptions
+) -> list[jobs.Job]:
+    """Give the commands for runs that are not trained; refuse those that were otherwise."""
+    files = images.files_of(folder / data.TRAIN, data.WHAT)
+    for name in data.TESTS:  # not to be missed only after all training
+        images.files_of(folder / name, data.WHAT)
+    kept = frozenset({"seed", "minutes"})
+    options = jobs.as_arguments(training, without=kept) + jobs.as_arguments(run, without=kept)
+    device = pick_device(run.device)
+    found = []
+    for each in planned:
+        noise = data.NoiseOptions(sigma=each.sigma)
+        seeded = dataclasses.replace(training, seed=each.seed)
+        if each.is_trained:
+            about = weights.describe(ModelOptions(arm=each.arm), noise, files)
+            about["training"] = describe(seeded, run, device, Share())
+            checkpoints.check_about(each.weights, checkpoints.load_about(each.weights), about)
+            continue
+        own = ["--arm", each.arm, "--sigma", str(each.sigma), "--seed", str(each.seed)]
+        paths = ["--data", str(folder), "--out", str(each.place)]
+        command = ("denoise", "train", *paths, *own, *options)
+        found.append(jobs.Job(command, each.place / "train.log"))
+    return found
+
+
+def tests(
+    planned: Sequence[Run], folder: Path, device: Device, precision: Precision
+) -> list[jobs.Job]:
+    """Give the commands for runs that are trained and not scored."""
+    found = []
+    for each in planned:
+        if each.is_trained and not each.is_scored(precision):
+            paths = ["--weights", str(each.weights), "--out", str(each.scores)]
+            how = ["--data", str(folder), "--device", device, "--precision", precision]
+            command = ("denoise", "evaluate", *paths, *how)
+            found.append(jobs.Job(command, each.place / "evaluate.log"))
+    return found

@@ -1,0 +1,53 @@
+"""Nets in files: those of a run, and those that come with the package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tautstring_tasks import checkpoints, runs
+from tautstring_tasks.denoise.data import TRAIN, NoiseOptions
+from tautstring_tasks.denoise.model import Arm, DnCNN, ModelOptions
+from tautstring_tasks.errors import InputError
+from tautstring_tasks.training import WEIGHTS
+
+TASK = "denoise"
+FOLDER = Path(__file__).parent / "weights"
+
+
+def describe(net: ModelOptions, noise: NoiseOptions, files: Sequence[Path]) -> dict[str, Any]:
+    """Say what a net is and what it is trained on."""
+    return {
+        "task": TASK,
+        "model": runs.as_options(net),
+        "noise": runs.as_options(noise),
+        "data": {TRAIN: {"images": len(files), "sha256": runs.hash_of_files(files)}},
+    }
+
+
+def load(file: Path) -> tuple[DnCNN, dict[str, Any]]:
+    """Give the net of a file, ready to be used, and what is known about it."""
+    tensors, about = checkpoints.load(file)
+    if about.get("task") != TASK:
+        raise InputError(f"{file}: is of the task {about.get('task')!r}, not {TASK!r}")
+    net = DnCNN(ModelOptions(**about["model"]))
+    if tensors.keys() != net.state_dict().keys():
+        raise InputError(f"{file}: has no weights of a net; a run's are in {WEIGHTS}")
+    net.load_state_dict(tensors)
+    # Convolutions of whole images on a CPU take three quarters of the time in this format.
+    net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return net.eval().requires_grad_(False), about
+
+
+def shipped(sigma: int | None = None, arm: Arm | None = None) -> Path:
+    """Give the file of the package's own net for noise of a deviation."""
+    found = {file.stem: file for file in FOLDER.glob("*.safetensors")}
+    sigma = 25 if sigma is None else sigma
+    name = f"{arm or 'both'}_sigma{sigma}"
+    if name not in found:
+        have = ", ".join(sorted(found)) or "nothing"
+        raise InputError(f"--sigma {sigma}: there are no weights for it here, but for: {have}")
+    return found[name]

@@ -1,0 +1,75 @@
+"""Folders of colour images."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageOps
+from torch import Tensor
+
+from tautstring_tasks import files
+from tautstring_tasks.errors import InputError
+
+SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+
+Pixels = npt.NDArray[np.uint8]  # (height, width, 3)
+
+
+def files_of(folder: Path, what: str) -> list[Path]:
+    """List a folder's images by name, or say what should be there."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: not there. {what}")
+    found = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+    if not found:
+        raise InputError(f"{folder}: has no images. {what}")
+    return found
+
+
+def read(file: Path) -> Pixels:
+    """Read an image as RGB in 8 bits, upright as its camera says."""
+    try:
+        with Image.open(file) as image:
+            upright = ImageOps.exif_transpose(image)
+            if upright.mode.startswith("I;16"):  # Pillow would clip what it converts
+                grey = (np.asarray(upright).astype(np.uint32) + 128) // 257
+                return np.repeat(grey.astype(np.uint8)[..., None], 3, axis=2)
+            if upright.mode in ("I", "F"):
+                what = "integers of 32 bits" if upright.mode == "I" else "floating point numbers"
+                raise InputError(f"{file}: pixels must have 8 or 16 bits, got {what}")
+            return np.asarray(upright.convert("RGB"))
+    except (OSError, Image.DecompressionBombError) as error:
+        raise InputError(f"{file}: cannot be read as an image ({error})") from None
+
+
+def colour_profile(file: Path) -> bytes | None:
+    """Give what says which colours an RGB image's pixels are, if it has that."""
+    with Image.open(file) as image:
+        found: bytes | None = image.info.get("icc_profile") if "RGB" in image.mode else None
+        return found
+
+
+def to_pixels(image: Tensor) -> Pixels:
+    """Round an image of shape (1, 3, H, W) in [0, 1] to 8 bits; what is outside is clipped."""
+    values = image[0].clamp(0, 1).mul(255).round()
+    return values.permute(1, 2, 0).cpu().numpy().astype(np.uint8)
+
+
+def check_result(file: Path) -> None:
+    """Say what is wrong with the name of an image that is to be written, before work is done."""
+    if file.suffix.lower() not in SUFFIXES:
+        known = ", ".join(sorted(SUFFIXES))
+        raise InputError(f"{file}: its name must end in one of {known}")
+    if not file.parent.is_dir():
+        raise InputError(f"{file}: there is no folder {file.parent}")
+    files.prepare_place(file)
+
+
+def write(file: Path, pixels: Pixels, profile: bytes | None = None) -> None:
+    """Write an image in the format of the file's name, whole or not at all."""
+    content = BytesIO()
+    kind = Image.registered_extensions()[file.suffix.lower()]
+    Image.fromarray(pixels).save(content, kind, icc_profile=profile)
+    files.write_whole(file, content.getvalue())
