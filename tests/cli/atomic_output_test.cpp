@@ -101,12 +101,12 @@ TEST_F(AtomicOutput, names_a_folder_that_is_a_file) {
 
 TEST_F(AtomicOutput, names_a_read_only_folder) {
   ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
-  const auto write_as_nobody = [&] {
-    give_up_root();
+  const auto write_unprivileged = [&] {
+    give_up_privileges();
     std::fputs(error_of_writing("a", Overwrite::no).c_str(), stderr);
     std::exit(0);
   };
-  EXPECT_EXIT(write_as_nobody(), ::testing::ExitedWithCode(0),
+  EXPECT_EXIT(write_unprivileged(), ::testing::ExitedWithCode(0),
               "cannot write to " + folder_.string() + ": Permission denied");
   ASSERT_EQ(chmod(folder_.c_str(), 0700), 0);
 }

@@ -2,6 +2,7 @@
 // fill up, and no thread is needed.
 #include "support/program.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,10 +37,10 @@ std::string content_of(std::FILE* file) {
   return content;
 }
 
-enum class User { same, nobody };
+enum class Privileges { same, none };
 
 ProgramResult spawn(const std::string& program, const std::vector<std::string>& arguments,
-                    const std::string& input, User user = User::same) {
+                    const std::string& input, Privileges privileges = Privileges::same) {
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -52,8 +53,10 @@ ProgramResult spawn(const std::string& program, const std::vector<std::string>& 
     dup2(fileno(in.get()), STDIN_FILENO);
     dup2(fileno(out.get()), STDOUT_FILENO);
     dup2(fileno(err.get()), STDERR_FILENO);
-    if (user == User::nobody) give_up_root();
-    execv(program.c_str(), argv.data());
+    // Opened first: only root may be able to enter the folder that it is in.
+    const int opened = open(program.c_str(), O_PATH | O_CLOEXEC);
+    if (privileges == Privileges::none) give_up_privileges();
+    fexecve(opened, argv.data(), environ);
     _exit(127);
   }
 
@@ -74,7 +77,7 @@ ProgramResult run_program(const std::vector<std::string>& arguments, const std::
 }
 
 ProgramResult run_unprivileged(const std::vector<std::string>& arguments) {
-  return spawn(TAUTSTRING_PROGRAM, arguments, "", User::nobody);
+  return spawn(TAUTSTRING_PROGRAM, arguments, "", Privileges::none);
 }
 
 ProgramResult run_shell(const std::string& line) {

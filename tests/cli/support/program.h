@@ -16,7 +16,7 @@ struct ProgramResult {
 [[nodiscard]] ProgramResult run_program(const std::vector<std::string>& arguments,
                                         const std::string& input = "");
 
-/// Runs the program as a user without root's rights.
+/// Runs the program with the rights of an ordinary user, even where root runs the test.
 [[nodiscard]] ProgramResult run_unprivileged(const std::vector<std::string>& arguments);
 
 /// Runs a line of shell in which $TAUTSTRING is the program.
