@@ -6,7 +6,6 @@
 #endif
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -132,7 +131,7 @@ class ChunkRanges {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
-  std::array<Range, kMost> ranges_;
+  Range ranges_[kMost];
   int count_;
 };
 

@@ -60,10 +60,9 @@ template <class T>
   const double within = std::min(std::max(dual, -lam), lam);
   const double bound = std::copysign(lam, rise);
   const double off = std::abs(bound - within);
-  // More than a quarter of the rise would cost more than it saves.
-  const bool is_at_bound =
-      (off <= kRounding * std::max(lam, largest)) & (off <= std::abs(rise) / 4);
-  return is_at_bound ? bound : within;
+  // To move a dual by more than a quarter of the rise would cost more than it saves.
+  const double reach = std::min(std::abs(rise) / 4, kRounding * std::max(lam, largest));
+  return off <= reach ? bound : within;
 }
 
 /// What an edge has of the gap, and of the objective: nothing where there is no rise, whatever its
