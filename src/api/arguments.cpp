@@ -216,6 +216,8 @@ ConstRowArray Arguments::lay_out(const char* name, const ConstView& view, Along 
     array.size = static_cast<std::int32_t>(size);
     array.stride = stride;
   }
+  // An array without elements may have no address, to which strides could be added.
+  if (array.size == 0) std::fill(std::begin(array.batch_strides), std::end(array.batch_strides), 0);
   return array;
 }
 

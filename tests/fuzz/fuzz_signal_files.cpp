@@ -1,6 +1,6 @@
 // Fuzzes what the command line reads itself: .npy and CSV bytes. A file is read
 // or refused with a FormatError, and what was read survives being written and
-// read again. (Images are decoded by libvips, which is fuzzed by its own project.)
+// read again.
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -11,14 +11,12 @@
 #include "csv.h"
 #include "errors.h"
 #include "npy.h"
+#include "support/require.h"
 
 namespace {
 
 using tautstring::cli::SampleArray;
-
-void require(bool holds) {
-  if (!holds) __builtin_trap();
-}
+using tautstring::fuzz::require;
 
 bool same_samples(const SampleArray& a, const SampleArray& b) {
   if (a.shape != b.shape || a.count() != b.count()) return false;

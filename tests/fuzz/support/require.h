@@ -1,0 +1,10 @@
+#pragma once
+
+namespace tautstring::fuzz {
+
+/// Stops the fuzzer where a property does not hold.
+inline void require(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+}  // namespace tautstring::fuzz
