@@ -46,7 +46,7 @@ sanitize:  ## run the C++ tests under the address, undefined and thread sanitize
 	  cmake --preset $$preset && cmake --build --preset $$preset && ctest --preset $$preset || exit 1; \
 	done
 
-fuzz:  ## run each fuzz target a bounded number of times over its corpus
+fuzz:  ## build the library with clang and run each fuzz target for a few seconds
 	@tools/setup build fuzz
 	cmake --preset fuzz
 	cmake --build --preset fuzz --target tautstring_fuzz
