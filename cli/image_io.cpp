@@ -12,9 +12,11 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vips/vips8>
 
 #include "errors.h"
+#include "image_probe.h"
 #include "input.h"
 #include "text.h"
 
@@ -82,15 +84,43 @@ bool is_known_colour(const VImage& image) {
   }
 }
 
+FormatError unsupported_pixels(const std::string& type) {
+  return FormatError(fmt::format(
+      "{} pixels are not supported (unsigned integers of up to 16 bits and float32 are)", type));
+}
+
 int bits_of(const VImage& image) {
   switch (image.format()) {
     case VIPS_FORMAT_UCHAR: return 8;
     case VIPS_FORMAT_USHORT: return 16;
     case VIPS_FORMAT_FLOAT: return 32;
-    default:
-      throw FormatError(fmt::format("{} pixels are not supported (8 and 16 bit and float are)",
-                                    vips_enum_nick(VIPS_TYPE_BAND_FORMAT, image.format())));
+    default: throw unsupported_pixels(vips_enum_nick(VIPS_TYPE_BAND_FORMAT, image.format()));
   }
+}
+
+std::string name_of(const SampleType& type) {
+  const auto name = [&type] {
+    switch (type.kind) {
+      case SampleKind::unsigned_integer: return "uint";
+      case SampleKind::signed_integer: return "int";
+      case SampleKind::floating: return "float";
+      case SampleKind::complex_integer: return "complex int";
+      case SampleKind::complex_floating: return "complex";
+    }
+    return "unknown";
+  };
+  return fmt::format("{}{}", name(), type.bits);
+}
+
+/// libvips reports TIFF files of some sample types in the same way as damaged
+/// ones, so the type is checked first.
+void check_sample_type(std::span<const std::byte> bytes) {
+  const std::optional<SampleType> type = tiff_sample_type(bytes);
+  if (!type) return;
+  const bool is_supported = type->kind == SampleKind::floating
+                                ? type->bits == 32
+                                : type->kind == SampleKind::unsigned_integer && type->bits <= 16;
+  if (!is_supported) throw unsupported_pixels(name_of(*type));
 }
 
 void check_size(const VImage& image) {
@@ -156,6 +186,7 @@ VImage open_image(std::span<const std::byte> bytes) {
     throw FormatError(fmt::format("it is damaged, or not an image of a known format ({})",
                                   names_of(image_formats())));
   }
+  check_sample_type(bytes);
   return VImage::new_from_buffer(bytes.data(), bytes.size(), "",
                                  VImage::option()
                                      ->set("access", VIPS_ACCESS_SEQUENTIAL)

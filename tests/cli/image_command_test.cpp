@@ -130,6 +130,31 @@ TEST_F(ImageCommand, float_tiff_is_taken_as_it_is) {
   EXPECT_EQ(result.values, image.values);
 }
 
+TEST_F(ImageCommand, tiff_of_other_samples_is_refused_by_their_name) {
+  struct Case {
+    int bits;
+    int format;
+    std::string name;
+  };
+  const std::vector<Case> cases = {{16, 3, "float16"},   {64, 3, "float64"},    {24, 3, "float24"},
+                                   {64, 6, "complex64"}, {32, 1, "uint32"},     {64, 1, "uint64"},
+                                   {8, 2, "int8"},       {128, 6, "complex128"}};
+  for (const auto& [bits, format, name] : cases) {
+    write("in.tif", tiff_of_samples(bits, format));
+    const ProgramResult result = run("smooth", "in.tif", "out.tif");
+    EXPECT_EQ(result.exit_code, 3) << name;
+    EXPECT_TRUE(contains(result.err, "cannot read '" + path("in.tif") + "': " + name +
+                                         " pixels are not supported (unsigned integers of up to "
+                                         "16 bits and float32 are)"))
+        << result.err;
+    EXPECT_FALSE(exists("out.tif"));
+  }
+  for (const auto& [bits, format] : {std::pair{8, 1}, {16, 1}, {32, 3}}) {
+    write("in.tif", tiff_of_samples(bits, format));
+    EXPECT_EQ(run("smooth", "in.tif", "out.tif", {"--force"}).exit_code, 0) << bits;
+  }
+}
+
 TEST_F(ImageCommand, alpha_is_left_untouched) {
   const TestImage image = make_image(20, 10, 4);
   const TestImage result = converted("smooth", image, "in.png", "out.png", {"--lam", "0.3"});

@@ -49,6 +49,47 @@ VImage to_vips(const TestImage& image) {
       .copy(VImage::option()->set("interpretation", interpretation_of(image)));
 }
 
+/// The header and the directory of a grey TIFF without compression.
+std::string tiff_header(int width, int height, int bits, int format) {
+  std::string file("II*\0\x08\0\0\0", 8);
+  const auto append = [&file](std::uint32_t value, int size) {
+    for (int i = 0; i < size; ++i) file += static_cast<char>(value >> (8 * i));
+  };
+  const auto w = static_cast<std::uint32_t>(width);
+  const auto h = static_cast<std::uint32_t>(height);
+  const auto b = static_cast<std::uint32_t>(bits);
+  const auto row_bytes = w * b / 8;
+  constexpr std::uint32_t lists_at = 8 + 2 + 10 * 12 + 4;
+  struct Tag {
+    std::uint32_t number;
+    std::uint32_t count;
+    std::uint32_t value;
+  };
+  // Size, bits, no compression, black is 0, strips of one row: where, bands, rows, bytes,
+  // type of the samples.
+  const std::vector<Tag> tags = {{256, 1, w},
+                                 {257, 1, h},
+                                 {258, 1, b},
+                                 {259, 1, 1},
+                                 {262, 1, 1},
+                                 {273, h, lists_at},
+                                 {277, 1, 1},
+                                 {278, 1, 1},
+                                 {279, h, lists_at + 4 * h},
+                                 {339, 1, static_cast<std::uint32_t>(format)}};
+  append(static_cast<std::uint32_t>(tags.size()), 2);
+  for (const Tag& tag : tags) {
+    append(tag.number, 2);
+    append(4, 2);  // 32-bit numbers
+    append(tag.count, 4);
+    append(tag.value, 4);
+  }
+  append(0, 4);
+  for (std::uint32_t y = 0; y < h; ++y) append(lists_at + 8 * h + y * row_bytes, 4);
+  for (std::uint32_t y = 0; y < h; ++y) append(row_bytes, 4);
+  return file;
+}
+
 }  // namespace
 
 TestImage make_image(int width, int height, int bands, Depth depth) {
@@ -91,33 +132,14 @@ int read_orientation(const std::string& path) {
 }
 
 std::string tiff_bytes(int width, int height, int rows) {
-  std::string file("II*\0\x08\0\0\0", 8);
-  const auto append = [&file](std::uint32_t value, int size) {
-    for (int i = 0; i < size; ++i) file += static_cast<char>(value >> (8 * i));
-  };
-  const auto w = static_cast<std::uint32_t>(width);
-  const auto h = static_cast<std::uint32_t>(height);
-  constexpr std::uint32_t lists_at = 8 + 2 + 9 * 12 + 4;
-  struct Tag {
-    std::uint32_t number;
-    std::uint32_t count;
-    std::uint32_t value;
-  };
-  // Size, bits, no compression, black is 0, strips of one row: where, bands, rows, bytes.
-  const std::vector<Tag> tags = {{256, 1, w}, {257, 1, h}, {258, 1, 8},
-                                 {259, 1, 1}, {262, 1, 1}, {273, h, lists_at},
-                                 {277, 1, 1}, {278, 1, 1}, {279, h, lists_at + 4 * h}};
-  append(static_cast<std::uint32_t>(tags.size()), 2);
-  for (const Tag& tag : tags) {
-    append(tag.number, 2);
-    append(4, 2);  // 32-bit numbers
-    append(tag.count, 4);
-    append(tag.value, 4);
-  }
-  append(0, 4);
-  for (std::uint32_t y = 0; y < h; ++y) append(lists_at + 8 * h + y * w, 4);
-  for (std::uint32_t y = 0; y < h; ++y) append(w, 4);
-  return file + std::string(static_cast<std::size_t>(width) * static_cast<std::size_t>(rows), 'x');
+  const std::string header = tiff_header(width, height, 8, 1);
+  return header +
+         std::string(static_cast<std::size_t>(width) * static_cast<std::size_t>(rows), 'x');
+}
+
+std::string tiff_of_samples(int bits, int format) {
+  const std::string header = tiff_header(4, 3, bits, format);
+  return header + std::string(static_cast<std::size_t>(4 * 3 * bits / 8), '\0');
 }
 
 std::string read_profile(const std::string& path) {

@@ -34,6 +34,10 @@ void write_image(const TestImage& image, const std::string& path, int exif_orien
 /// pixels, `rows` of which are there.
 [[nodiscard]] std::string tiff_bytes(int width, int height, int rows);
 
+/// A grey TIFF of 4 x 3 pixels, all bytes of which are 0, that says of its
+/// samples that they have `bits` bits and the SampleFormat `format`.
+[[nodiscard]] std::string tiff_of_samples(int bits, int format);
+
 /// The bytes of the colour profile that a file carries.
 [[nodiscard]] std::string read_profile(const std::string& path);
 

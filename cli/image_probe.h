@@ -1,0 +1,32 @@
+// What image files say about themselves and libvips does not pass on. Reads a
+// few header fields; trusts nothing in the file and never fails.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace tautstring::cli {
+
+/// How a TIFF file stores one sample. The values are those of its tag SampleFormat.
+enum class SampleKind : std::uint8_t {
+  unsigned_integer = 1,
+  signed_integer = 2,
+  floating = 3,
+  complex_integer = 5,
+  complex_floating = 6,
+};
+
+struct SampleType {
+  SampleKind kind = SampleKind::unsigned_integer;
+  int bits = 0;
+
+  bool operator==(const SampleType&) const = default;
+};
+
+/// The samples of the first image of a TIFF file (also BigTIFF). Nothing where
+/// the bytes are no TIFF file or its first directory cannot be read.
+[[nodiscard]] std::optional<SampleType> tiff_sample_type(std::span<const std::byte> bytes);
+
+}  // namespace tautstring::cli
