@@ -207,6 +207,11 @@ Image decode(std::span<const std::byte> bytes, Notes& notes) {
   vips_error_clear();  // from here on, every error is one of the pixels
   const int pages = vips_image_get_n_pages(opened.get_image());
   if (pages > 1) notes.push_back(fmt::format("only the first of {} pages is used", pages));
+  const std::int64_t frames = png_animation_frames(bytes);
+  if (frames > 1) {
+    notes.push_back(
+        fmt::format("only the still image is used, not its {} animation frames", frames));
+  }
   const VImage upright = turn_upright(opened);
   Image image;
   image.width = upright.width();

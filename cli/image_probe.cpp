@@ -1,4 +1,4 @@
-// Walks the first directory of a TIFF file.
+// Walks the first directory of a TIFF file and the chunks of a PNG file.
 #include "image_probe.h"
 
 #include <string_view>
@@ -9,6 +9,8 @@ namespace tautstring::cli {
 namespace {
 
 using Bytes = std::span<const std::byte>;
+
+constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1A\n";
 
 /// Unsigned integers at any place of a file, in its byte order. A read past the
 /// end gives nothing.
@@ -104,6 +106,21 @@ std::optional<SampleType> tiff_sample_type(Bytes bytes) {
   if (version == 42) return first_sample_type(fields, kClassicTiff);
   if (version == 43) return first_sample_type(fields, kBigTiff);
   return std::nullopt;
+}
+
+std::int64_t png_animation_frames(Bytes bytes) {
+  if (!as_text(bytes).starts_with(kPngMagic)) return 0;
+  const Fields fields(bytes, true);
+  std::uint64_t chunk = kPngMagic.size();
+  while (const auto length = fields.at(chunk, 4)) {
+    if (!fields.at(chunk + 4, 4)) return 0;
+    const std::string_view type = as_text(bytes.subspan(chunk + 4, 4));
+    const std::uint64_t data = chunk + 8;
+    if (type == "acTL") return static_cast<std::int64_t>(fields.at(data, 4).value_or(0));
+    if (type == "IDAT") return 0;
+    chunk = data + *length + 4;  // the checksum follows the data
+  }
+  return 0;
 }
 
 }  // namespace tautstring::cli

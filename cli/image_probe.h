@@ -29,4 +29,8 @@ struct SampleType {
 /// the bytes are no TIFF file or its first directory cannot be read.
 [[nodiscard]] std::optional<SampleType> tiff_sample_type(std::span<const std::byte> bytes);
 
+/// The number of animation frames of a PNG file, from the chunk acTL before its
+/// pixels; 0 where it is not animated or the bytes are no PNG file.
+[[nodiscard]] std::int64_t png_animation_frames(std::span<const std::byte> bytes);
+
 }  // namespace tautstring::cli

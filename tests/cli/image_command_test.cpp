@@ -571,6 +571,33 @@ TEST_F(ImageCommand, the_first_of_several_pages_is_used_and_it_is_said) {
   EXPECT_EQ(read_image(path("out.tif")).height, 4);
 }
 
+TEST_F(ImageCommand, the_still_image_of_an_animated_png_is_used_and_it_is_said) {
+  const TestImage image = make_image(8, 8, 3);
+  write_animated_png(image, path("in.png"), 3);
+  const ProgramResult result = run("smooth", "in.png", "out.png", {"--lam", "0"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "only the still image is used, not its 3 animation frames"))
+      << result.err;
+  EXPECT_EQ(read_image(path("out.png")).values, image.values);
+}
+
+TEST_F(ImageCommand, the_first_frame_of_an_animated_webp_is_used_and_it_is_said) {
+  write_two_pages(make_image(8, 8, 3), path("in.webp"));
+  const ProgramResult result = run("smooth", "in.webp", "out.png");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "only the first of 2 pages is used")) << result.err;
+}
+
+TEST_F(ImageCommand, a_png_that_is_not_animated_has_no_note) {
+  write_animated_png(make_image(8, 8, 1), path("one_frame.png"), 1);
+  write_image(make_image(8, 8, 1), path("plain.png"));
+  for (const std::string name : {"one_frame.png", "plain.png"}) {
+    const ProgramResult result = run("smooth", name, "out.png", {"--force"});
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_FALSE(contains(result.err, "frames")) << result.err;
+  }
+}
+
 TEST_F(ImageCommand, an_existing_output_is_kept) {
   write_image(make_image(8, 8, 1), path("in.png"));
   write("out.png", "precious");

@@ -81,5 +81,36 @@ TEST(TiffSampleType, is_nothing_for_other_files) {
   EXPECT_EQ(tiff("\x89PNG\r\n\x1a\n"), std::nullopt);
 }
 
+std::int64_t frames(const std::string& file) {
+  return png_animation_frames(bytes_of(file));
+}
+
+const std::string kPngStart = "\x89PNG\r\n\x1a\n\0\0\0\x02IHDRxxcccc"s;
+const std::string kAnimation =
+    "\0\0\0\x08"
+    "acTL\0\0\1\2\0\0\0\0cccc"s;
+const std::string kPixels = "\0\0\0\x01IDATxcccc"s;
+
+TEST(PngAnimationFrames, are_told_before_the_pixels_alone) {
+  EXPECT_EQ(frames(kPngStart + kAnimation + kPixels), 258);
+  EXPECT_EQ(frames(kPngStart + kPixels), 0);
+  EXPECT_EQ(frames(kPngStart + kPixels + kAnimation), 0);
+}
+
+TEST(PngAnimationFrames, are_none_wherever_the_file_ends_too_early) {
+  const std::string file = kPngStart + kAnimation;
+  for (std::size_t size = 0; size < file.size() - 8; ++size) {
+    EXPECT_EQ(frames(file.substr(0, size)), 0) << size;
+  }
+}
+
+TEST(PngAnimationFrames, are_none_after_a_chunk_that_leaves_the_file) {
+  EXPECT_EQ(frames(kPngStart.substr(0, 8) + "\xff\xff\xff\xffxxxx" + kAnimation), 0);
+}
+
+TEST(PngAnimationFrames, are_none_in_other_files) {
+  EXPECT_EQ(frames(tiff_of_samples(8, 1)), 0);
+}
+
 }  // namespace
 }  // namespace tautstring::cli::test

@@ -2,6 +2,7 @@
 #include "support/test_image.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <random>
 #include <vips/vips8>
 
@@ -90,6 +91,31 @@ std::string tiff_header(int width, int height, int bits, int format) {
   return file;
 }
 
+std::string to_png(const TestImage& image) {
+  void* memory = nullptr;
+  std::size_t size = 0;
+  to_vips(image).write_to_buffer(".png", &memory, &size);
+  const std::string file(static_cast<const char*>(memory), size);
+  g_free(memory);
+  return file;
+}
+
+std::string big_endian(std::uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+  return bytes;
+}
+
+/// A chunk of a PNG file: length, type, data, and the CRC-32 of the latter two.
+std::string png_chunk(const std::string& type, const std::string& data) {
+  std::uint32_t crc = ~0U;
+  for (const char c : type + data) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xEDB88320U : 0);
+  }
+  return big_endian(static_cast<std::uint32_t>(data.size())) + type + data + big_endian(~crc);
+}
+
 }  // namespace
 
 TestImage make_image(int width, int height, int bands, Depth depth) {
@@ -157,6 +183,28 @@ void write_image_with_profile(const TestImage& image, const std::string& path) {
 
 void write_cmyk_image(const TestImage& image, const std::string& path) {
   to_vips(image).colourspace(VIPS_INTERPRETATION_CMYK).write_to_file(path.c_str());
+}
+
+void write_animated_png(const TestImage& image, const std::string& path, std::uint32_t frames) {
+  std::string file = to_png(image);
+  const std::string size = big_endian(static_cast<std::uint32_t>(image.width)) +
+                           big_endian(static_cast<std::uint32_t>(image.height));
+  const std::string rest_of_control = std::string(8, '\0') + std::string("\0\1\0\2\0\0", 6);
+  const auto control = [&](std::uint32_t sequence) {
+    return png_chunk("fcTL", big_endian(sequence) + size + rest_of_control);
+  };
+  const std::size_t first_pixels = file.find("IDAT") - 4;
+  const std::string end = file.substr(file.rfind("IEND") - 4);
+  const std::string pixels = file.substr(first_pixels, file.size() - end.size() - first_pixels);
+  // libvips writes small images as one chunk IDAT; the other frames repeat it.
+  const std::string data = pixels.substr(8, pixels.size() - 12);
+  std::string animated = file.substr(0, first_pixels) +
+                         png_chunk("acTL", big_endian(frames) + big_endian(0)) + control(0) +
+                         pixels;
+  for (std::uint32_t frame = 1; frame < frames; ++frame) {
+    animated += control(2 * frame - 1) + png_chunk("fdAT", big_endian(2 * frame) + data);
+  }
+  std::ofstream(path, std::ios::binary) << animated + end;
 }
 
 void write_two_pages(const TestImage& image, const std::string& path) {

@@ -47,7 +47,11 @@ void write_image_with_profile(const TestImage& image, const std::string& path);
 /// Writes an RGB image converted to CMYK.
 void write_cmyk_image(const TestImage& image, const std::string& path);
 
-/// Writes a TIFF file whose two pages are the upper and the lower half.
+/// Writes a TIFF or an animated WebP file whose two pages are the upper and the lower half.
 void write_two_pages(const TestImage& image, const std::string& path);
+
+/// Writes an animated PNG of this many frames, the first of which is its still
+/// image.
+void write_animated_png(const TestImage& image, const std::string& path, std::uint32_t frames);
 
 }  // namespace tautstring::cli::test
