@@ -102,7 +102,8 @@ void add_compare(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<ImageOptions>();
   CLI::App* const command =
       app.add_subcommand("compare", "Write one picture: before | after, and tell the difference");
-  command->add_option("INPUT", options->input, "Image, or - for standard input")->required();
+  command->add_option("INPUT", options->input, std::string("Image, or ") + kStandardInputHelp)
+      ->required();
   command->add_option("OUTPUT", options->output.path, "Image, or - for standard output")
       ->required();
   add_mode(*command, options->task.mode);

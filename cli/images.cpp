@@ -192,7 +192,8 @@ void add_command(CLI::App& app, Action& chosen, const char* name, Mode mode,
   const auto options = std::make_shared<ImagesOptions>();
   options->task.mode = mode;
   CLI::App* const command = app.add_subcommand(name, description);
-  command->add_option("INPUT", options->input, "Image, folder, or - for standard input")
+  command
+      ->add_option("INPUT", options->input, std::string("Image, folder, or ") + kStandardInputHelp)
       ->required();
   command->add_option("OUTPUT", options->output.path, "Image, folder, or - for standard output")
       ->required();

@@ -174,7 +174,8 @@ void add_info(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<InfoOptions>();
   CLI::App* const command =
       app.add_subcommand("info", "Tell what this build can do, or what is in files");
-  command->add_option("FILE", options->files, "Images and signal files");
+  command->add_option("FILE", options->files,
+                      std::string("Images and signal files, or ") + kStandardInputHelp);
   command->add_flag("--json", options->json, "Report as one JSON object");
   command->callback([options, &chosen] { chosen = [options] { return run_info(*options); }; });
 }

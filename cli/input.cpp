@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
+#include <optional>
 
 #include "errors.h"
 #include "file_descriptor.h"
@@ -17,28 +20,34 @@
 namespace tautstring::cli {
 namespace {
 
-[[noreturn]] void fail(const std::string& path) {
-  throw Failure(ExitCode::input,
-                fmt::format("cannot read {}: {}", input_name(path), std::strerror(errno)));
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw Failure(ExitCode::input, fmt::format("cannot read {}: {}", input_name(path), why));
 }
 
 /// The length of a regular file: enough room to read it in one go.
-std::size_t size_hint(int file) {
+std::optional<std::size_t> regular_size(int file) {
   struct stat status = {};
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   return static_cast<std::size_t>(status.st_size);
 }
 
-std::vector<std::byte> read_all(int file, const std::string& path) {
+std::vector<std::byte> read_all(int file, const std::string& path, std::size_t pipe_limit) {
   constexpr std::size_t step = std::size_t{1} << 16;
-  std::vector<std::byte> bytes(size_hint(file) + 1);  // one more, to see the end at once
+  const std::optional<std::size_t> expected = regular_size(file);
+  const std::size_t limit = expected ? std::numeric_limits<std::size_t>::max() - 1 : pipe_limit;
+  std::vector<std::byte> bytes(expected.value_or(0) + 1);  // one more, to see the end at once
   std::size_t size = 0;
   while (true) {
-    if (size == bytes.size()) bytes.resize(size + size / 2 + step);
+    if (size == bytes.size()) bytes.resize(std::min(size + size / 2 + step, limit + 1));
     const ssize_t count = read(file, &bytes[size], bytes.size() - size);
     if (count == 0) break;
-    if (count < 0 && errno != EINTR) fail(path);
+    if (count < 0 && errno != EINTR) fail(path, std::strerror(errno));
     if (count > 0) size += static_cast<std::size_t>(count);
+    if (size > limit) {
+      fail(path, fmt::format("it gives more than {} bytes, the limit for all but regular files; "
+                             "save it to a file, which may have any size",
+                             limit));
+    }
   }
   bytes.resize(size);
   return bytes;
@@ -50,11 +59,11 @@ std::string input_name(const std::string& path) {
   return path == kStandardStream ? "standard input" : fmt::format("'{}'", printable(path));
 }
 
-std::vector<std::byte> read_input(const std::string& path) {
-  if (path == kStandardStream) return read_all(STDIN_FILENO, path);
+std::vector<std::byte> read_input(const std::string& path, std::size_t pipe_limit) {
+  if (path == kStandardStream) return read_all(STDIN_FILENO, path, pipe_limit);
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) fail(path);
-  return read_all(file.get(), path);
+  if (!file.is_open()) fail(path, std::strerror(errno));
+  return read_all(file.get(), path, pipe_limit);
 }
 
 }  // namespace tautstring::cli

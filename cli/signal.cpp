@@ -189,7 +189,9 @@ void add_signal(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<SignalOptions>();
   CLI::App* const command =
       app.add_subcommand("signal", "Smooth or sharpen signals, or list their change points");
-  command->add_option("INPUT", options->input, "npy or csv file, or - for standard input")
+  command
+      ->add_option("INPUT", options->input,
+                   std::string("npy or csv file, or ") + kStandardInputHelp)
       ->required();
   command->add_option("OUTPUT", options->output.path, "npy or csv file, or - for standard output")
       ->default_str(kStandardStream);
