@@ -10,17 +10,21 @@ namespace tautstring::detail {
 namespace {
 
 template <class T>
-Status backward_in(const Backward1d& call, const Context& context) noexcept {
+std::size_t bytes_in(const Backward1d& call, const Context& context) noexcept {
   const Rows& rows = call.solved.rows;
   const GradientLayout layout(rows, concurrency(context));
   const Sharing sharing(rows.count, layout.rows, context);
-  const std::size_t task_bytes = GradientBatch<T>::scratch_bytes(layout, &call);
-  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
-  if (!memory.status().ok()) return memory.status();
+  return GradientBatch<T>::scratch_bytes(layout, &call) * static_cast<std::size_t>(sharing.tasks);
+}
+
+template <class T>
+void backward_in(const Backward1d& call, std::byte* block, const Context& context) noexcept {
+  const Rows& rows = call.solved.rows;
+  const GradientLayout layout(rows, concurrency(context));
   const CpuTarget& target = chosen_cpu_target();
-  for_each_chunk(sharing, memory.block(), task_bytes, context,
+  for_each_chunk(Sharing(rows.count, layout.rows, context), block,
+                 GradientBatch<T>::scratch_bytes(layout, &call), context,
                  [&](Scratch& scratch) { return GradientBatch<T>(call, target, layout, scratch); });
-  return {};
 }
 
 bool has_float64(const Backward1d& call) noexcept {
@@ -29,6 +33,15 @@ bool has_float64(const Backward1d& call) noexcept {
   };
   return call.grad_y.dtype == DType::float64 || is_float64(call.grad_x) ||
          is_float64(call.grad_lam);
+}
+
+/// Of rows that have samples, without data weights.
+void sum_segments(const Backward1d& call, std::byte* block, const Context& context) noexcept {
+  if (has_float64(call)) {
+    backward_in<double>(call, block, context);
+  } else {
+    backward_in<float>(call, block, context);
+  }
 }
 
 }  // namespace
@@ -49,7 +62,16 @@ Status backward1d(const Backward1d& call, const Context& context) noexcept {
     return for_each_row<BackwardWorker>(call, solved.rows, solved.weight.given, context);
   }
   if (solved.rows.count == 0) return {};
-  return has_float64(call) ? backward_in<double>(call, context) : backward_in<float>(call, context);
+  const CallMemory memory(
+      has_float64(call) ? bytes_in<double>(call, context) : bytes_in<float>(call, context),
+      context);
+  if (!memory.status().ok()) return memory.status();
+  sum_segments(call, memory.block(), context);
+  return {};
+}
+
+void backward1d_checked(const Backward1d& call, const Context& context) noexcept {
+  sum_segments(call, static_cast<std::byte*>(context.workspace), context);
 }
 
 }  // namespace tautstring::detail

@@ -134,7 +134,7 @@ class ImageGradient {
     return goes_back;
   }
 
-  /// mean = S in; adds what the pass says of its lams. It cannot fail: the memory is there.
+  /// mean = S in; adds what the pass says of its lams.
   void pass(const Lines& lines, const std::uint32_t* partition, const ImageArray& lam_gradient,
             bool along_rows, const T* in, T* mean, double* lam_sum) noexcept {
     Backward1d call;
@@ -149,7 +149,7 @@ class ImageGradient {
           along_rows ? Lines{lines.count, lams, lams, 1} : Lines{lines.count, lams, 1, lines.count};
       call.grad_lam = lines_array<void>(s_.pass_lam, kDType<T>, lam_lines);
     }
-    static_cast<void>(backward1d(call, context_));
+    backward1d_checked(call, context_);
     for (std::int64_t i = 0; i < lam_count(lam_gradient); ++i) {
       lam_sum[i] += static_cast<double>(s_.pass_lam[i]);
     }

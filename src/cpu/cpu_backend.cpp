@@ -9,9 +9,8 @@
 namespace tautstring::detail {
 
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept {
-  const auto row_tasks = static_cast<std::size_t>(share_rows(rows, context).tasks);
-  return std::max({row_scratch_bytes(rows.n, weighted) * row_tasks,
-                   forward1d_workspace(rows, context), backward1d_workspace(rows, context)});
+  return std::max({row_tasks_bytes(rows, weighted, context), forward1d_workspace(rows, context),
+                   backward1d_workspace(rows, context)});
 }
 
 std::size_t workspace2d(const Workspace2d& request, const Context& context) noexcept {

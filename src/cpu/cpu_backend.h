@@ -9,8 +9,12 @@ namespace tautstring::detail {
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept;
 std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status forward1d(const Forward1d& call, const Context& context) noexcept;
+/// The same where nothing can fail: lams are checked, there are samples and no data weights, and
+/// context.workspace has what workspace1d asks for. So the next.
+void forward1d_checked(const Forward1d& call, const Context& context) noexcept;
 std::size_t backward1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status backward1d(const Backward1d& call, const Context& context) noexcept;
+void backward1d_checked(const Backward1d& call, const Context& context) noexcept;
 Status jvp1d(const Jvp1d& call, const Context& context) noexcept;
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept;
 Status lam_max(const RowReduction& call, const Context& context) noexcept;

@@ -55,16 +55,18 @@ class ForwardChunks {
 };
 
 template <class T>
-Status forward_in(const Forward1d& call, const Context& context) noexcept {
+void forward_in_tiles(const Forward1d& call, std::byte* block, const Context& context) noexcept {
   const TileLayout layout(call.rows, concurrency(context));
-  const Sharing sharing(call.rows.count, layout.rows, context);
-  const std::size_t task_bytes = ForwardChunks<T>::scratch_bytes(layout);
-  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
-  if (!memory.status().ok()) return memory.status();
   const CpuTarget& target = chosen_cpu_target();
-  for_each_chunk(sharing, memory.block(), task_bytes, context,
+  for_each_chunk(Sharing(call.rows.count, layout.rows, context), block,
+                 ForwardChunks<T>::scratch_bytes(layout), context,
                  [&](Scratch& scratch) { return ForwardChunks<T>(call, target, layout, scratch); });
-  return {};
+}
+
+std::size_t tiles_bytes(const Rows& rows, const Context& context) noexcept {
+  const TileLayout layout(rows, concurrency(context));
+  const Sharing sharing(rows.count, layout.rows, context);
+  return ForwardChunks<double>::scratch_bytes(layout) * static_cast<std::size_t>(sharing.tasks);
 }
 
 /// Rows with one call of LongRow each.
@@ -110,47 +112,69 @@ std::size_t long_rows_bytes(const Rows& rows, const Context& context) noexcept {
 }
 
 template <class T>
-Status forward_long_rows(const Forward1d& call, const Context& context) noexcept {
-  const CallMemory memory(long_rows_bytes(call.rows, context), context);
-  if (!memory.status().ok()) return memory.status();
+void forward_long_rows(const Forward1d& call, std::byte* block, const Context& context) noexcept {
   const CpuTarget& target = chosen_cpu_target();
   if (shares_rows(call.rows, context)) {
-    for_each_chunk(Sharing(call.rows.count, 1, context), memory.block(),
+    for_each_chunk(Sharing(call.rows.count, 1, context), block,
                    LongRows<double>::scratch_bytes(call.rows.n, 1), context, [&](Scratch& scratch) {
                      return [rows = LongRows<T>(call, target, scratch, 1)](
                                 std::int64_t row, std::int64_t) mutable { rows.solve(row, {}); };
                    });
-    return {};
+    return;
   }
-  LongRows<T> rows(call, target, Scratch(memory.block()), concurrency(context));
+  LongRows<T> rows(call, target, Scratch(block), concurrency(context));
   for (std::int64_t row = 0; row < call.rows.count; ++row) rows.solve(row, context);
-  return {};
+}
+
+template <class T>
+void forward_in(const Forward1d& call, std::byte* block, const Context& context) noexcept {
+  if (call.rows.n > kLongRow) {
+    forward_long_rows<T>(call, block, context);
+  } else {
+    forward_in_tiles<T>(call, block, context);
+  }
+}
+
+/// Whether all rows need the row solver's care: of some calls that is known beforehand.
+bool are_careful(const Forward1d& call) noexcept {
+  const bool copies = !call.lam.array.given && call.lam.number == 0;
+  const bool too_long = call.rows.n >= 1 << kStartCodeShift;
+  return call.weight.given || copies || too_long;
+}
+
+std::size_t call_bytes(const Forward1d& call, const Context& context) noexcept {
+  return are_careful(call) ? row_tasks_bytes(call.rows, call.weight.given, context)
+                           : forward1d_workspace(call.rows, context);
+}
+
+void solve_rows(const Forward1d& call, std::byte* block, const Context& context) noexcept {
+  if (are_careful(call)) {
+    for_each_row<ForwardWorker>(call, call.rows, call.weight.given, block, context);
+  } else if (call.x.dtype == DType::float64) {
+    forward_in<double>(call, block, context);
+  } else {
+    forward_in<float>(call, block, context);
+  }
 }
 
 }  // namespace
 
 std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept {
-  if (rows.n > kLongRow) return long_rows_bytes(rows, context);
-  const TileLayout layout(rows, concurrency(context));
-  const Sharing sharing(rows.count, layout.rows, context);
-  return ForwardChunks<double>::scratch_bytes(layout) * static_cast<std::size_t>(sharing.tasks);
+  return rows.n > kLongRow ? long_rows_bytes(rows, context) : tiles_bytes(rows, context);
 }
 
 Status forward1d(const Forward1d& call, const Context& context) noexcept {
   if (const Status status = check_lam(call.lam, call.rows); !status.ok()) return status;
   if (const Status status = check_weight(call.weight, call.rows); !status.ok()) return status;
   if (call.rows.n == 0 || call.rows.count == 0) return {};  // nothing to write
-  const bool copies = !call.lam.array.given && call.lam.number == 0;
-  const bool too_long = call.rows.n >= 1 << kStartCodeShift;
-  if (call.weight.given || copies || too_long) {
-    return for_each_row<ForwardWorker>(call, call.rows, call.weight.given, context);
-  }
-  const bool wide = call.x.dtype == DType::float64;
-  if (call.rows.n > kLongRow) {
-    return wide ? forward_long_rows<double>(call, context)
-                : forward_long_rows<float>(call, context);
-  }
-  return wide ? forward_in<double>(call, context) : forward_in<float>(call, context);
+  const CallMemory memory(call_bytes(call, context), context);
+  if (!memory.status().ok()) return memory.status();
+  solve_rows(call, memory.block(), context);
+  return {};
+}
+
+void forward1d_checked(const Forward1d& call, const Context& context) noexcept {
+  solve_rows(call, static_cast<std::byte*>(context.workspace), context);
 }
 
 }  // namespace tautstring::detail

@@ -157,13 +157,13 @@ class ImageSolver {
     call.x = rows_array(x, images_);
     call.y = rows_array(y, images_);
     call.partition = partition_of(image, 0, true);
-    static_cast<void>(forward1d(call, context_));
+    forward1d_checked(call, context_);
     if (call_.partitions != nullptr) {
       call.rows = rows_of(iterations_.columns());
       call.x = columns_array(x, images_);
       call.y = columns_array(y, images_);
       call.partition = partition_of(image, 0, false);
-      static_cast<void>(forward1d(call, context_));
+      forward1d_checked(call, context_);
       const SavedPasses saved(images_);
       for (int k = 1; k < kept_iterations(); ++k) {
         std::copy_n(partition_of(image, 0, true), saved.row_words, partition_of(image, k, true));

@@ -163,7 +163,6 @@ class ImageIterations {
   }
 
  private:
-  /// It cannot fail: lams have been looked at, and the memory is there.
   void pass(const Lines& lines, const RowLam& lam, const T* in, T* out,
             std::uint32_t* partition) const noexcept {
     Forward1d call;
@@ -172,7 +171,7 @@ class ImageIterations {
     call.x = lines_array<const void>(in, kDType<T>, lines);
     call.y = lines_array<void>(out, kDType<T>, lines);
     call.partition = partition;
-    static_cast<void>(forward1d(call, context_));
+    forward1d_checked(call, context_);
   }
 
   template <class Use>

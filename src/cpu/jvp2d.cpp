@@ -80,7 +80,7 @@ class ImageTangent {
 
  private:
   /// out = the mean of `in` over segments, to which lam's tangents go at their borders: so it is
-  /// the backward's pass. It cannot fail: the memory is there.
+  /// the backward's pass.
   void pass(const Lines& lines, const std::uint32_t* partition, const ConstRowArray& lam) noexcept {
     std::copy_n(s_.in, s_.pixels, s_.out);
     if (lam.given) add_borders(lines, partition, lam);
@@ -89,7 +89,7 @@ class ImageTangent {
     call.solved.partition = partition;
     call.grad_y = lines_array<const void>(s_.out, DType::float64, lines);
     call.grad_x = lines_array<void>(s_.out, DType::float64, lines);
-    static_cast<void>(backward1d(call, context_));
+    backward1d_checked(call, context_);
   }
 
   void add_borders(const Lines& lines, const std::uint32_t* partition,

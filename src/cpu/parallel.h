@@ -169,22 +169,35 @@ inline Sharing share_rows(const Rows& rows, const Context& context) noexcept {
   return {rows.count, kChunkSamples / std::max(rows.n, 1), context};
 }
 
-/// Makes a Worker(call, scratch) for each task and calls it for every row. All
-/// memory is had before the first row is touched.
+/// Scratch bytes of for_each_row.
+inline std::size_t row_tasks_bytes(const Rows& rows, bool weighted,
+                                   const Context& context) noexcept {
+  const auto tasks = static_cast<std::size_t>(share_rows(rows, context).tasks);
+  return row_scratch_bytes(rows.n, weighted) * tasks;
+}
+
+/// Makes a Worker(call, scratch) for each task, in row_tasks_bytes of the memory at `block`, and
+/// calls it for every row.
+template <class Worker, class Call>
+void for_each_row(const Call& call, const Rows& rows, bool weighted, std::byte* block,
+                  const Context& context) noexcept {
+  for_each_chunk(share_rows(rows, context), block, row_scratch_bytes(rows.n, weighted), context,
+                 [&](Scratch& scratch) {
+                   return [worker = Worker(call, RowScratch(scratch, rows.n, weighted))](
+                              std::int64_t first, std::int64_t last) mutable {
+                     for (std::int64_t row = first; row < last; ++row) worker(row);
+                   };
+                 });
+}
+
+/// The same in the call's own memory, which is allocated before the first row is touched.
 template <class Worker, class Call>
 Status for_each_row(const Call& call, const Rows& rows, bool weighted,
                     const Context& context) noexcept {
   if (rows.count == 0) return {};
-  const Sharing sharing = share_rows(rows, context);
-  const std::size_t task_bytes = row_scratch_bytes(rows.n, weighted);
-  const CallMemory memory(task_bytes * static_cast<std::size_t>(sharing.tasks), context);
+  const CallMemory memory(row_tasks_bytes(rows, weighted, context), context);
   if (!memory.status().ok()) return memory.status();
-  for_each_chunk(sharing, memory.block(), task_bytes, context, [&](Scratch& scratch) {
-    return [worker = Worker(call, RowScratch(scratch, rows.n, weighted))](
-               std::int64_t first, std::int64_t last) mutable {
-      for (std::int64_t row = first; row < last; ++row) worker(row);
-    };
-  });
+  for_each_row<Worker>(call, rows, weighted, memory.block(), context);
   return {};
 }
 
