@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "reference/tv1d_reference.h"
 #include "support/solve.h"
@@ -163,6 +164,110 @@ TEST(ExtremeLam, LargestFiniteSamplesDoNotOverflow) {
   const std::vector<double> scaled =
       reference::prox_tv1d(std::vector<double>{1, -1, 1, -1}, std::vector<double>(3, 0.5));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(solution.y[i] / max, scaled[i], 1e-15);
+}
+
+/// A row that touches the largest number on both sides, with weights and lams of many sizes.
+Row row_of_largest_numbers(Random& random) {
+  constexpr double kMax = std::numeric_limits<double>::max();
+  std::uniform_real_distribution<double> uniform;
+  const std::size_t n = 2 + random() % 9;
+  Row row{"", std::vector<double>(n), {}, std::vector<double>(n)};
+  const double least = random() % 2 == 0 ? -6 : -26;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double part = random() % 2 == 0 ? 1 : 1 - std::pow(2.0, -30 * uniform(random));
+    row.x[i] = (random() % 2 == 0 ? kMax : -kMax) * part;
+    row.weight[i] = std::pow(10.0, 9 + least * uniform(random));
+  }
+  const double force = *std::max_element(row.weight.begin(), row.weight.end());
+  for (std::size_t e = 0; e + 1 < n; ++e) {
+    row.lam.push_back(std::min(kMax * force * std::pow(10.0, -30 * uniform(random)), kMax));
+  }
+  if (random() % 2 == 0) row.lam.resize(1);
+  return row;
+}
+
+constexpr double kDown = 0x1p-600;
+
+Row scaled_down(Row row) {
+  for (double& x : row.x) x *= kDown;
+  for (double& lam : row.lam) lam *= kDown;
+  return row;
+}
+
+TEST(ExtremeLam, AWeightedRowFromEndToEndOfFloat64IsFinite) {
+  const double max = std::numeric_limits<double>::max();
+  const Solution solution(Row{"",
+                              {0.83639205208850609 * max, -max},
+                              {2.4309471240556645e+307},
+                              {1.4656016033076611e-10, 2603326.2390653337}});
+  EXPECT_EQ(solution.y, (std::vector<double>{-max, -max}));
+}
+
+TEST(ExtremeLam, WeightedRowsOfTheLargestNumbersAreThoseOfTheSameRowsScaledDown) {
+  Random random(base_seed());
+  for (int i = 0; i < 20'000; ++i) {
+    const Row row = row_of_largest_numbers(random);
+    const Row small = scaled_down(row);
+    const Solution solution(row);
+    const Solution expected(small);
+    ASSERT_EQ(solution.partition, expected.partition) << i;
+    for (std::size_t k = 0; k < row.x.size(); ++k) {
+      ASSERT_TRUE(std::isfinite(solution.y[k])) << i << " at " << k;
+      ASSERT_NEAR(solution.y[k] * kDown, expected.y[k],
+                  unit_in_last_place(DType::float64, expected.y[k]))
+          << i << " at " << k;
+    }
+    const auto [least, most] = std::minmax_element(row.weight.begin(), row.weight.end());
+    if (*most > 1e6 * *least) continue;  // more than the reference has digits for
+    const std::vector<double> exact = reference::prox_tv1d(small.x, edges_of(small), small.weight);
+    for (std::size_t k = 0; k < row.x.size(); ++k) {
+      ASSERT_NEAR(expected.y[k], exact[k], value_tolerance(DType::float64, small)) << i;
+    }
+  }
+}
+
+/// What is NaN or infinite without need would be so in one of the two alone.
+void expect_scaled(const std::vector<double>& values, const std::vector<double>& small,
+                   double scale) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (std::isinf(small[k] / scale)) continue;
+    ASSERT_NEAR(values[k] * scale, small[k], 1e-14 * std::abs(small[k])) << "at " << k;
+  }
+}
+
+TEST(ExtremeLam, DerivativesOfWeightedRowsOfTheLargestNumbersAreThoseOfTheSameRowsScaledDown) {
+  struct Derivatives {
+    explicit Derivatives(const Row& row)
+        : x(row.x.size()), lam(row.lam.size()), weight(x.size()), along_weight(x.size()) {
+      const Solution solution(row);
+      const auto n = static_cast<std::int64_t>(x.size());
+      std::vector<double> g;
+      for (std::size_t k = 0; k < x.size(); ++k) g.push_back(k % 3 == 0 ? 1 : -0.75);
+      const ConstView direction = view(std::as_const(g).data(), {n});
+      EXPECT_TRUE(
+          prox_tv1d_backward(solution.solved(), direction,
+                             {.x = view(x.data(), {n}),
+                              .lam = view(lam.data(), {static_cast<std::int64_t>(lam.size())}),
+                              .weight = view(weight.data(), {n})})
+              .ok());
+      EXPECT_TRUE(
+          prox_tv1d_jvp(solution.solved(), {.weight = direction}, view(along_weight.data(), {n}))
+              .ok());
+    }
+    std::vector<double> x, lam, weight, along_weight;
+  };
+  Random random(base_seed());
+  for (int i = 0; i < 5000; ++i) {
+    const Row row = row_of_largest_numbers(random);
+    const Derivatives derivatives(row);
+    const Derivatives expected(scaled_down(row));
+    ASSERT_EQ(derivatives.x, expected.x) << i;
+    ASSERT_EQ(derivatives.lam, expected.lam) << i;
+    SCOPED_TRACE(i);
+    expect_scaled(derivatives.weight, expected.weight, kDown);
+    expect_scaled(derivatives.along_weight, expected.along_weight, kDown);
+    if (HasFailure()) return;
+  }
 }
 
 TEST(ExtremeLam, ExtremeWeightsDoNotOverflow) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "backend.h"
@@ -39,7 +40,12 @@ class BackwardWorker {
         row_lam += mean * (s.right_sign - s.left_sign);
       }
       if (call_.grad_weight.given) {
-        for (std::int32_t i = s.first; i < s.last; ++i) s_.compact[i] = mean * solved.residual(i);
+        for (std::int32_t i = s.first; i < s.last; ++i) {
+          const double residual = solved.residual(i);
+          // A difference of two large numbers may be none, though its product with the mean is.
+          s_.compact[i] =
+              std::isfinite(residual) ? mean * residual : mean * solved.residual(i, 0.5) * 2;
+        }
       }
     });
 

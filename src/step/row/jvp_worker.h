@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "backend.h"
@@ -29,7 +30,10 @@ class JvpWorker {
     if (solved.weight != nullptr) load_or_zero(call_.tangent_weight, row, n, s_.compact);
 
     for_each_segment(solved.codes, n, [&](const SegmentSpan& s) {
-      const double value = segment_tangent(solved, s);
+      double value = segment_tangent(solved, s, 1);
+      // Where sums overflow, all of it in a scale that they do not: what that loses is nothing
+      // beside them.
+      if (!std::isfinite(value)) value = segment_tangent(solved, s, kSmallTangents);
       for (std::int32_t i = s.first; i < s.last; ++i) {
         s_.y[i] = solved.sharp && solved.is_present(i) ? mirror(s_.x[i], value) : value;
       }
@@ -38,8 +42,12 @@ class JvpWorker {
   }
 
  private:
+  static constexpr double kSmallTangents = 0x1p-300;
+
+  /// `scale` is a power of two that all tangents and residuals are taken times on the way.
   [[nodiscard]] TAUTSTRING_HOST_DEVICE double segment_tangent(const SolvedRow& solved,
-                                                              const SegmentSpan& s) const noexcept {
+                                                              const SegmentSpan& s,
+                                                              double scale) const noexcept {
     const double* dx = s_.x;
     const double borders =
         border_term<double>(s_.lam, s.first - 1, s.left_sign, s.last - 1, s.right_sign);
@@ -47,16 +55,16 @@ class JvpWorker {
     if (alone && borders == 0) return dx[s.first];  // bit for bit
     AccurateSum sum;
     AccurateSum width;
-    sum.add_product(borders, solved.weight_scale);
+    sum.add_product(borders * scale, solved.weight_scale);
     for (std::int32_t i = s.first; i < s.last; ++i) {
       const double weight = solved.weight == nullptr ? 1 : solved.weight[i];
-      if (weight != 0) sum.add_product(weight, dx[i]);
+      if (weight != 0) sum.add_product(weight, dx[i] * scale);
       width.add(weight);
       if (solved.weight != nullptr) {
-        sum.add_product(s_.compact[i] * solved.weight_scale, solved.residual(i));
+        sum.add_product(s_.compact[i] * solved.weight_scale, solved.residual(i, scale));
       }
     }
-    return width.value() > 0 ? sum.value() / width.value() : 0;  // 0: no sample in the row
+    return width.value() > 0 ? sum.value() / width.value() / scale : 0;  // 0: no sample in the row
   }
 
   TAUTSTRING_HOST_DEVICE void load_or_zero(const ConstRowArray& array, std::int64_t row,

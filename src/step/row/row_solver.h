@@ -126,6 +126,8 @@ TAUTSTRING_HOST_DEVICE inline void RowSolver::solve(const RowProblem& row) noexc
   } else {
     solve_scaled(UniformLam<double>{scale_lam(row.lam, scale, weight_scale)}, row.weighted, count);
   }
+  // Rounding must not lead out of float64: the solution is nowhere larger than the samples.
+  if (scale < 1) limit_sizes(row.weighted ? s_.compact : s_.y, count, size * scale);
 
   if (row.weighted) {
     restore_missing(row, count);

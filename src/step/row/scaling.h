@@ -42,6 +42,11 @@ constexpr void multiply(double* values, std::int32_t count, double factor) noexc
   for (std::int32_t i = 0; i < count; ++i) values[i] *= factor;
 }
 
+/// Brings values back that are beyond +-`largest`.
+constexpr void limit_sizes(double* values, std::int32_t count, double largest) noexcept {
+  for (std::int32_t i = 0; i < count; ++i) values[i] = std::clamp(values[i], -largest, largest);
+}
+
 /// lam in the scale of x and weight, finite. What is not 0 stays so.
 constexpr double scale_lam(double lam, double scale, double weight_scale) noexcept {
   if (lam == 0) return 0;

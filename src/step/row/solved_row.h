@@ -24,11 +24,14 @@ struct SolvedRow {
     return weight == nullptr || weight[i] != 0;
   }
 
-  /// x - prox(x) of sample i, from the result of either mode; 0 where a missing
-  /// sample holds no number, or a row without samples no solution.
-  [[nodiscard]] TAUTSTRING_HOST_DEVICE double residual(std::int32_t i) const noexcept {
-    if (weight[i] == 0) return std::isfinite(x[i]) && std::isfinite(y[i]) ? x[i] - y[i] : 0;
-    return sharp ? y[i] - x[i] : x[i] - y[i];
+  /// x - prox(x) of sample i times a power of two, from the result of either mode; 0 where a
+  /// missing sample holds no number, or a row without samples no solution.
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE double residual(std::int32_t i,
+                                                       double scale = 1) const noexcept {
+    const double before = x[i] * scale;
+    const double after = y[i] * scale;
+    if (weight[i] == 0) return std::isfinite(x[i]) && std::isfinite(y[i]) ? before - after : 0;
+    return sharp ? after - before : before - after;
   }
 };
 
