@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "support/solve.h"
 
@@ -45,6 +46,40 @@ TEST(Certificate, IsNotFooledByOverflow) {
                     view(y.data(), {3}), view(&violation, {1}))
           .ok());
   EXPECT_GT(violation, 1e100);
+}
+
+TEST(Certificate, OfARowWhoseRangeOverflowsIsThatOfTheSameRowScaledDown) {
+  const double max = std::numeric_limits<double>::max();
+  EXPECT_EQ(certify({max, -max}, {max / 2, -max / 2}, max / 2), 0);
+  EXPECT_EQ(certify({max, -max}, {max, -max}, max), 0.5);
+  EXPECT_EQ(certify({max, max, 0}, {-max, max, -max}, 1.0), certify({4, 4, 0}, {-4, 4, -4}, 0.0));
+  Random random(base_seed());
+  std::uniform_real_distribution<double> part(-1, 1);
+  for (int i = 0; i < 2000; ++i) {
+    const std::size_t n = 1 + random() % 6;
+    std::vector<double> x(n), y(n), small_x(n), small_y(n);
+    for (std::size_t k = 0; k < n; ++k) {
+      x[k] = random() % 2 == 0 ? max : max * part(random);
+      if (random() % 2 == 0) x[k] = -x[k];
+      y[k] = random() % 4 == 0 ? -max : max * part(random);
+      small_x[k] = x[k] * 0x1p-500;
+      small_y[k] = y[k] * 0x1p-500;
+    }
+    const double lam = max * std::abs(part(random));
+    ASSERT_EQ(certify(x, y, lam), certify(small_x, small_y, lam * 0x1p-500)) << i;
+  }
+}
+
+TEST(Certificate, OfExtremeWeightsIsRelativeToTheRange) {
+  for (const double size : {1.0, 0x1p-900, 0x1p900}) {
+    const std::vector<double> weight(2, size), large = {0, 0x1p180}, wrong = {0, 0.75 * 0x1p180};
+    double violation = -1;
+    ASSERT_TRUE(certificate1d(
+                    {.x = view(large.data(), {2}), .lam = 0.0, .weight = view(weight.data(), {2})},
+                    view(wrong.data(), {2}), view(&violation, {1}))
+                    .ok());
+    EXPECT_EQ(violation, 0.25 * size) << size;
+  }
 }
 
 TEST(Certificate, OfAWrongConstantRowWithoutPenaltyIsInfinite) {

@@ -104,6 +104,12 @@ TEST(LamMax, OfExtremeSizesDoesNotOverflow) {
   x = {1, 2};
   ASSERT_TRUE(lam_max(view(x.data(), {2}), view(&lam, {1}), view(weight.data(), {2})).ok());
   EXPECT_DOUBLE_EQ(lam, 5e307);
+  x = {max, max, -max, -max};
+  ASSERT_TRUE(lam_max(view(x.data(), {4}), view(&lam, {1})).ok());
+  EXPECT_EQ(lam, std::numeric_limits<double>::infinity());  // 2 max
+  weight.assign(4, 0x1p-900);
+  ASSERT_TRUE(lam_max(view(x.data(), {4}), view(&lam, {1}), view(weight.data(), {4})).ok());
+  EXPECT_EQ(lam, max * 0x1p-899);
 }
 
 TEST(LamMax, IsZeroForConstantAndShortRows) {

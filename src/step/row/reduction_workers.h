@@ -75,7 +75,7 @@ class CertificateWorker {
     const ScaledRow scaled = load_scaled_row(call_.x, call_.weight, rows, row, s_);
     load_row(call_.y.row(rows, row), n, s_.y);
     const double y_size = largest_size(s_.y, n);
-    if (!std::isfinite(scaled.size + y_size) || (n > 0 && !scaled.any))
+    if (!std::isfinite(scaled.size) || !std::isfinite(y_size) || (n > 0 && !scaled.any))
       return std::numeric_limits<double>::quiet_NaN();
     const LoadedLam lam = load_lam(call_.lam, rows, row, s_.lam);
 
@@ -111,8 +111,8 @@ class CertificateWorker {
         violation = std::max(violation, std::abs(u - bound * jump));
       }
     }
-    const double size = std::max((high - low) * scaled.weight_scale, largest_lam);
-    return violation > 0 ? violation / size : 0;
+    if (violation == 0) return 0;
+    return std::min(violation / (high - low) / scaled.weight_scale, violation / largest_lam);
   }
 
   const Certificate1d& call_;
@@ -155,7 +155,7 @@ class LamMaxWorker {
       dual.add_product(-scaled.weight(i), mean);
       largest = std::max(largest, std::abs(dual.value()));
     }
-    return largest / scale / scaled.weight_scale;
+    return unscaled(largest, scale, scaled.weight_scale);
   }
 
   const RowReduction& call_;

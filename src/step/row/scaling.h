@@ -47,16 +47,26 @@ constexpr void limit_sizes(double* values, std::int32_t count, double largest) n
   for (std::int32_t i = 0; i < count; ++i) values[i] = std::clamp(values[i], -largest, largest);
 }
 
+/// Whether a power of two is one that numbers can be multiplied by and divided by.
+constexpr bool is_normal(double factor) noexcept {
+  return factor >= std::numeric_limits<double>::min() &&
+         factor <= std::numeric_limits<double>::max();
+}
+
 /// lam in the scale of x and weight, finite. What is not 0 stays so.
 constexpr double scale_lam(double lam, double scale, double weight_scale) noexcept {
   if (lam == 0) return 0;
   const double factor = scale * weight_scale;
-  const bool is_normal =
-      factor >= std::numeric_limits<double>::min() && factor <= std::numeric_limits<double>::max();
-  const double scaled = is_normal ? lam * factor : lam * scale * weight_scale;
+  const double scaled = is_normal(factor) ? lam * factor : lam * scale * weight_scale;
   // A copy: a device has no address of a constant of the host.
   const double most = kUnbinding;
   return std::clamp(scaled, std::numeric_limits<double>::denorm_min(), most);
+}
+
+/// The way back, of any lam: it overflows only where the result does.
+constexpr double unscaled(double lam, double scale, double weight_scale) noexcept {
+  const double factor = scale * weight_scale;
+  return is_normal(factor) ? lam / factor : lam / scale / weight_scale;
 }
 
 }  // namespace tautstring::detail
