@@ -33,6 +33,7 @@ class TAUTSTRING_API Error : public std::runtime_error {
 /// try {
 ///   tautstring::check(tautstring::prox_tv1d({.x = tautstring::view(x.data(), {2}), .lam = -1.0},
 ///                                       tautstring::view(x.data(), {2})));
+///   assert(!"not reached");
 /// } catch (const tautstring::Error& error) {
 ///   assert(std::string(error.what()) == "lam: must be >= 0 and not NaN, got -1");
 /// }

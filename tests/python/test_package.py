@@ -1,11 +1,9 @@
-# The package itself: versions, imports, examples in docstrings and the README.
+# The package itself: versions, imports, examples in docstrings.
 import doctest
-import re
 import subprocess
 import sys
 import threading
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +11,6 @@ import pytest
 import tautstring
 import tautstring.numpy as tn
 from tautstring import _options
-
-SOURCE = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/from_tv_layers_for_cv.md"]
 
 FORBID_TORCH = """
 import sys
@@ -31,11 +26,6 @@ sys.meta_path.insert(0, NoTorch())
 
 def run_python(code):
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def examples_of(page):
-    text = page.read_text(encoding="utf-8") if page.exists() else ""
-    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def test_version_is_the_one_of_the_distribution_and_of_the_library():
@@ -94,18 +84,6 @@ def test_examples_in_docstrings_run(module):
 def test_every_public_function_has_an_example():
     functions = [getattr(tn, name) for name in tn.__all__ if name[0].islower()]
     assert all(">>>" in item.__doc__ for item in [*functions, tn.Newton])
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_examples_of_pages_run(name):
-    page = SOURCE / name
-    examples = examples_of(page)
-    if not examples:
-        pytest.skip(f"{page} has no python block, or is not there (tests outside the source)")
-    for example in examples:
-        if "import torch" in example:
-            pytest.importorskip("torch")
-        exec(compile(example, str(page), "exec"), {"__name__": "page"})
 
 
 def test_calls_from_many_threads_do_not_disturb_one_another(rng):
