@@ -84,7 +84,7 @@ def _require_usual(name: str, value: object, usual: object, solver: str) -> None
 
 
 def read_solver2d(
-    method: str,
+    method: str | None,
     iterations: int | None,
     tol: float | None,
     grad: str | None,
@@ -92,10 +92,12 @@ def read_solver2d(
 ) -> tuple[bool, int, float, bool]:
     """Give what the op is told: accelerated, iterations, tol, of_solution."""
     if isotropic:
-        raise NotImplementedError("isotropic: True is not there yet; must be False")
-    read_choice("method", method, ("dykstra", "accelerated"))
+        raise NotImplementedError("isotropic: True is not implemented; must be False")
+    read_choice("method", method, (None, "dykstra", "accelerated"))
     read_choice("grad", grad, (None, "unrolled", "implicit"))
     tolerance = _read_tol(tol)
+    if method is None:
+        method = "accelerated" if tolerance else "dykstra"
     if iterations is None:
         iterations = _MOST_WITH_TOL if tolerance else _ITERATIONS[method]
     return (

@@ -77,9 +77,14 @@ def _beside(other: Tensor, lam: Tensor | float) -> Tensor:
     """Give a number as a tensor that may stand beside another."""
     if isinstance(lam, Tensor):
         return lam
-    if type(other) in _PLAIN_TENSORS and not other.is_meta:
+    if is_plain(other) and not other.is_meta:
         return torch.full((), lam, dtype=torch.float64, device="cpu")  # read on the host
     return other.new_full((), lam, dtype=torch.float64)
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Tell whether a tensor is one of torch's own, of which no subclass makes something else."""
+    return type(tensor) in _PLAIN_TENSORS
 
 
 def as_rows(x: Tensor) -> Tensor:
@@ -112,7 +117,7 @@ def read_tensor(name: str, value: Tensor) -> None:
         raise TypeError(
             f"{name}: dtype must be float16, bfloat16, float32 or float64, got {value.dtype}"
         )
-    if type(value) not in _PLAIN_TENSORS:
+    if not is_plain(value):
         _teach_dtensor()
 
 

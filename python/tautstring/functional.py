@@ -36,6 +36,7 @@ from typing import Literal, NamedTuple, TypedDict, overload
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from tautstring import (
     _autograd,
@@ -44,6 +45,7 @@ from tautstring import (
     _extension,
     _fake,  # noqa: F401  # registers with the ops, as _vmap does
     _iterated,
+    _missed,
     _newton,
     _vmap,  # noqa: F401
 )
@@ -61,6 +63,7 @@ from tautstring._tensors import (
     LamOrPair,
     as_rows,
     check_values,
+    is_plain,
     raise_by_kind,
     read_lam,
     read_lams,
@@ -286,7 +289,7 @@ def prox_tv2d(
     *,
     dims: tuple[int, int] = ...,
     mode: Mode = ...,
-    method: Method = ...,
+    method: Method | None = ...,
     iterations: int | None = ...,
     tol: float | None = ...,
     grad: Grad | None = ...,
@@ -304,7 +307,7 @@ def prox_tv2d(
     *,
     dims: tuple[int, int] = ...,
     mode: Mode = ...,
-    method: Method = ...,
+    method: Method | None = ...,
     iterations: int | None = ...,
     tol: float | None = ...,
     grad: Grad | None = ...,
@@ -321,7 +324,7 @@ def prox_tv2d(
     *,
     dims: tuple[int, int] = (-2, -1),
     mode: Mode = "smooth",
-    method: Method = "dykstra",
+    method: Method | None = None,
     iterations: int | None = None,
     tol: float | None = None,
     grad: Grad | None = None,
@@ -358,13 +361,13 @@ def prox_tv2d(
         ``"smooth"`` or ``"sharp"``.
     method
         ``"dykstra"``: the paper's. ``"accelerated"``: the same passes with momentum, which
-        needs far fewer of them.
+        needs far fewer of them. None: accelerated with ``tol``, else dykstra.
     iterations
         How many, of two passes each; with ``tol``, at most. None: 4 for dykstra, 16 for
         accelerated, 128 with ``tol``.
     tol
         Each image stops once its duality gap is at most ``tol`` times its objective, which
-        is looked at every fourth iteration. 1e-4 is a good value in float32, 1e-6 in
+        is checked every fourth iteration. 1e-4 is a good value in float32, 1e-6 in
         float64. None: all iterations are done.
     grad
         ``"unrolled"``: the derivatives of the iterations as they were done. ``"implicit"``:
@@ -374,7 +377,7 @@ def prox_tv2d(
         The ``dual`` of an earlier call on similar images, to start from; it is taken for a
         constant.
     isotropic
-        True is not there yet.
+        True is not implemented; it raises NotImplementedError.
     check
         On CUDA, wait for the device and raise ValueError where a value of lam is not
         allowed. On the CPU that is always done.
@@ -386,6 +389,13 @@ def prox_tv2d(
     torch.Tensor or (torch.Tensor, Info)
         Of x's shape, dtype and, where x has no gaps, strides; and how the iteration ended.
 
+    Warns
+    -----
+    RuntimeWarning
+        Where an image on the CPU misses ``tol``: once per line of code that calls. Not on
+        CUDA, where reading the result would wait for the device, nor inside compiled
+        graphs and transforms of ``torch.func``: there `Info.converged` tells it.
+
     Examples
     --------
     >>> import torch, tautstring
@@ -396,9 +406,7 @@ def prox_tv2d(
 
     As near to the optimum as is asked for, with a proof of it:
 
-    >>> y, info = tautstring.prox_tv2d(
-    ...     x, 1.0, method="accelerated", tol=1e-4, return_info=True
-    ... )
+    >>> y, info = tautstring.prox_tv2d(x, 1.0, tol=1e-4, return_info=True)
     >>> info.converged
     tensor(True)
 
@@ -420,24 +428,60 @@ def prox_tv2d(
     if check:
         check_values({"lam_rows": row_lam, "lam_cols": column_lam} if is_pair else {"lam": row_lam})
     needs_gradient = _needs_gradient(x, row_lam, column_lam, start)
-    arguments = (x, row_lam, column_lam, start, *call)
+    arguments = (_autograd2d.ITERATION, (x, row_lam, column_lam, start, *call), needs_gradient)
+    line = _missed.find_line() if call.tol and _may_wait_for(x) else None
     try:
-        if not return_info:
-            return _iterated.solve(_autograd2d.ITERATION, arguments, needs_gradient)
-        y, report = _iterated.solve_and_report(_autograd2d.ITERATION, arguments, needs_gradient)
+        if line is None and not return_info:
+            return _iterated.solve(*arguments)
+        y, (done, gap, dual) = _iterated.solve_and_report(*arguments)
     except RuntimeError as error:
         raise_by_kind(error, lambda message: in_users_words(message, is_pair))
-    return y, _info(x, y, row_lam, column_lam, call, report)
+    objective = _objective(x, y, row_lam, column_lam, call)
+    tolerance = call.tol or good_tol(x.dtype == torch.float64)
+    # An image that was copied is its own optimum, whatever it holds.
+    info = Info(done, gap, (gap == 0) | (gap <= tolerance * objective), dual)
+    if line is not None:
+        _warn_of_missed(line, info, objective, call, x.dtype)
+    return (y, info) if return_info else y
 
 
-def _info(
+def _may_wait_for(x: Tensor) -> bool:
+    """Tell whether values may be read here: on the CPU, and not while a graph is traced."""
+    return (
+        is_plain(x)
+        and x.is_cpu
+        and _doors.takes_eager_door()
+        and not is_in_torch_dispatch_mode()
+        and torch._C._get_tracing_state() is None
+    )
+
+
+def _warn_of_missed(
+    line: _missed.Line,
+    info: Info,
+    objective: Tensor,
+    call: _autograd2d.Options,
+    dtype: torch.dtype,
+) -> None:
+    is_missed = ~info.converged & ~info.gap.isnan()  # NaN: an image that is not finite
+    if not is_missed.any():
+        return
+    columns = (is_missed.nonzero(), info.iterations[is_missed], (info.gap / objective)[is_missed])
+    parts = zip(*[column.tolist() for column in columns], strict=True)
+    missed = [_missed.Image(tuple(index), done, gap) for index, done, gap in parts]
+    name = str(dtype).removeprefix("torch.")
+    limits = (call.tol, call.iterations, call.accelerated)
+    _missed.warn(line, _missed.describe(missed, is_missed.numel(), *limits, name))
+
+
+def _objective(
     x: Tensor,
     y: Tensor,
     row_lam: Tensor | float,
     column_lam: Tensor | float,
     call: _autograd2d.Options,
-    report: tuple[Tensor, ...],
-) -> Info:
+) -> Tensor:
+    """Give the objective of each image of a result, in float64."""
     samples, result = x.detach().double(), y.detach().double()
     change = result - samples  # of both modes but for the sign
     smooth = samples - change if call.sharpen else result
@@ -448,10 +492,7 @@ def _info(
             size == 0, 0, size * (lam.detach() if isinstance(lam, Tensor) else lam)
         )
         objective = objective + penalty.sum((call.height_dim, call.width_dim))
-    tol = call.tol or good_tol(x.dtype == torch.float64)
-    done, gap, dual = report
-    # An image that was copied is its own optimum, whatever it holds.
-    return Info(done, gap, (gap == 0) | (gap <= tol * objective), dual)
+    return objective
 
 
 def _needs_gradient(*arguments: Tensor | float | None) -> bool:

@@ -76,7 +76,7 @@ class TVLayer(nn.Module):
         direction: Direction = "2d",
         lam: float | Sequence[float] | Tensor = 0.05,
         learnable: bool = True,
-        method: Method = "dykstra",
+        method: Method | None = None,
         iterations: int | None = None,
         tol: float | None = None,
         grad: Grad | None = None,
@@ -195,7 +195,7 @@ class TVLayer(nn.Module):
         return [
             (name, value)
             for name, usual in (
-                ("method", "dykstra"),
+                ("method", None),
                 ("iterations", None),
                 ("tol", None),
                 ("grad", None),

@@ -39,7 +39,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, overload
 import numpy as np
 import numpy.typing as npt
 
-from tautstring import _numpy
+from tautstring import _missed, _numpy
 from tautstring._arguments import (
     FloatArray,
     LamOrPair,
@@ -505,7 +505,7 @@ class _Problem2d:
         lam: LamOrPair,
         dims: tuple[int, int],
         mode: str,
-        method: str,
+        method: str | None,
         iterations: int | None,
         tol: float | None,
         grad: str | None,
@@ -545,13 +545,15 @@ class _Problem2d:
     ) -> tuple[FloatArray, _Solved2d]:
         count = math.prod(self.batch)
         y = np.empty(self.x.shape, self.x.dtype)
+        line = _missed.find_line() if self.tol else None
         partitions = momentum = gap = dual = None
         if keep:
             saved = 1 if self.of_solution else self.iterations
             partitions = np.empty(_numpy.saved_words2d(self.x, *self.dims, saved), np.uint32)
             momentum = np.empty(0 if self.of_solution else count * saved)
-        if report:
+        if report or line is not None:
             gap = np.empty(count)
+        if report:
             dual = np.empty(self.x.shape, np.float64 if self.x.dtype == np.float64 else np.float32)
         done = np.empty(count, np.int32)
         try:
@@ -576,9 +578,36 @@ class _Problem2d:
             )
         except ValueError as error:
             raise ValueError(in_users_words(str(error), self.is_pair)) from None
-        return y, _Solved2d(partitions, momentum, done, gap, dual)
+        converged = None
+        if gap is not None:
+            with np.errstate(invalid="ignore"):  # an image that was copied may hold anything
+                objective = self._objective(y).reshape(-1)
+            tolerance = self.tol or good_tol(self.x.dtype == np.float64)
+            # An image that was copied is its own optimum, whatever it holds.
+            converged = (gap == 0) | (gap <= tolerance * objective)
+            if line is not None:
+                self._warn_of_missed(line, converged, done, gap, objective)
+        return y, _Solved2d(partitions, momentum, done, gap, converged, dual)
 
-    def objective(self, y: FloatArray) -> npt.NDArray[np.float64]:
+    def _warn_of_missed(
+        self,
+        line: _missed.Line,
+        converged: npt.NDArray[np.bool_],
+        done: npt.NDArray[np.int32],
+        gap: npt.NDArray[np.float64],
+        objective: npt.NDArray[np.float64],
+    ) -> None:
+        places = np.flatnonzero(~converged & ~np.isnan(gap))  # NaN: an image that is not finite
+        if not places.size:
+            return
+        indices = np.argwhere(np.ones(self.batch, np.bool_))[places]
+        columns = (indices, done[places], gap[places] / objective[places])
+        parts = zip(*[column.tolist() for column in columns], strict=True)
+        missed = [_missed.Image(tuple(index), count, part) for index, count, part in parts]
+        limits = (self.tol, self.iterations, self.accelerated)
+        _missed.warn(line, _missed.describe(missed, gap.size, *limits, self.x.dtype.name))
+
+    def _objective(self, y: FloatArray) -> npt.NDArray[np.float64]:
         """Give the objective of each image of a result."""
         x = self.x.astype(np.float64)
         change = y - x  # of both modes but for the sign
@@ -598,6 +627,7 @@ class _Solved2d(NamedTuple):
     momentum: npt.NDArray[np.float64] | None
     done: npt.NDArray[np.int32]
     gap: npt.NDArray[np.float64] | None
+    converged: npt.NDArray[np.bool_] | None
     dual: FloatArray | None
 
 
@@ -608,7 +638,7 @@ def prox_tv2d(
     *,
     dims: tuple[int, int] = ...,
     mode: Mode = ...,
-    method: Method = ...,
+    method: Method | None = ...,
     iterations: int | None = ...,
     tol: float | None = ...,
     grad: Grad | None = ...,
@@ -625,7 +655,7 @@ def prox_tv2d(
     *,
     dims: tuple[int, int] = ...,
     mode: Mode = ...,
-    method: Method = ...,
+    method: Method | None = ...,
     iterations: int | None = ...,
     tol: float | None = ...,
     grad: Grad | None = ...,
@@ -641,7 +671,7 @@ def prox_tv2d(
     *,
     dims: tuple[int, int] = (-2, -1),
     mode: Mode = "smooth",
-    method: Method = "dykstra",
+    method: Method | None = None,
     iterations: int | None = None,
     tol: float | None = None,
     grad: Grad | None = None,
@@ -675,12 +705,13 @@ def prox_tv2d(
     method
         ``"dykstra"``: Algorithm 1 of Yeh, Hu, Ren and Schwing (CVPR 2022).
         ``"accelerated"``: the same passes with momentum, which needs far fewer of them.
+        None: accelerated with ``tol``, else dykstra.
     iterations
         How many, of two passes each; with ``tol``, at most. None: 4 for dykstra, 16 for
         accelerated, 128 with ``tol``.
     tol
         Each image stops once its duality gap is at most ``tol`` times its objective,
-        which is looked at every fourth iteration. 1e-4 is a good value in float32, 1e-6
+        which is checked every fourth iteration. 1e-4 is a good value in float32, 1e-6
         in float64. None: all iterations are done.
     grad
         What `prox_tv2d_vjp` differentiates. ``"unrolled"``: the iterations as they were
@@ -698,6 +729,11 @@ def prox_tv2d(
     numpy.ndarray or (numpy.ndarray, Info)
         A new array of x's shape and dtype in C order; and how the iteration ended.
 
+    Warns
+    -----
+    RuntimeWarning
+        Where an image misses ``tol``: once per line of code that calls.
+
     Examples
     --------
     >>> import numpy as np
@@ -709,19 +745,22 @@ def prox_tv2d(
 
     As near to the optimum as is asked for, with a proof of it:
 
-    >>> y, info = tn.prox_tv2d(x, 1.0, method="accelerated", tol=1e-6, return_info=True)
+    >>> y, info = tn.prox_tv2d(x, 1.0, tol=1e-6, return_info=True)
     >>> bool(info.converged), bool(info.gap < 1e-5)
     (True, True)
     """
     problem = _Problem2d.read(x, lam, dims, mode, method, iterations, tol, grad, start)
     y, solved = problem.solve(read_threads(threads), report=return_info)
-    if solved.gap is None or solved.dual is None:
+    if not return_info:
         return y
-    gap = solved.gap.reshape(problem.batch)
-    tolerance = problem.tol or good_tol(problem.x.dtype == np.float64)
-    with np.errstate(invalid="ignore"):  # an image that was copied may hold anything
-        converged = np.asarray((gap == 0) | (gap <= tolerance * problem.objective(y)))
-    return y, Info(solved.done.reshape(problem.batch), gap, converged, solved.dual)
+    assert solved.gap is not None and solved.converged is not None and solved.dual is not None
+    shape = problem.batch
+    return y, Info(
+        solved.done.reshape(shape),
+        solved.gap.reshape(shape),
+        solved.converged.reshape(shape),
+        solved.dual,
+    )
 
 
 def prox_tv2d_vjp(
@@ -730,7 +769,7 @@ def prox_tv2d_vjp(
     *,
     dims: tuple[int, int] = (-2, -1),
     mode: Mode = "smooth",
-    method: Method = "dykstra",
+    method: Method | None = None,
     iterations: int | None = None,
     tol: float | None = None,
     grad: Grad | None = None,

@@ -4,10 +4,18 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from tautstring import _missed
+
 if find_spec("torch"):
     from torch_support import device, make, make_positive  # noqa: F401  # fixtures
 else:  # a package for NumPy alone
     collect_ignore_glob = ["test_torch_*.py"]
+
+
+@pytest.fixture(autouse=True)
+def no_line_has_been_warned(monkeypatch):
+    """Missed tolerances are told once per line: in every test anew."""
+    monkeypatch.setattr(_missed, "_warned", set())
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_dims_that_are_none_of_x_raise():
 
 CHOICES = {
     "mode": "'smooth' or 'sharp'",
-    "method": "'dykstra' or 'accelerated'",
+    "method": "None, 'dykstra' or 'accelerated'",
     "grad": "None, 'unrolled' or 'implicit'",
 }
 
@@ -144,8 +144,8 @@ def test_start_of_another_shape_or_device_raises():
     assert_raises(TypeError, "start: must be a tensor, got int", solve(start=0))
 
 
-def test_isotropic_is_not_there_yet():
-    message = "isotropic: True is not there yet; must be False"
+def test_isotropic_is_not_implemented():
+    message = "isotropic: True is not implemented; must be False"
     assert_raises(NotImplementedError, message, solve(isotropic=True))
     assert_raises(NotImplementedError, message, lambda: TVLayer(1, isotropic=True))
 
