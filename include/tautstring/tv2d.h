@@ -34,7 +34,7 @@ struct Problem2d {
 };
 
 /// dykstra: the paper's Algorithm 1. accelerated: the same passes with momentum, which is
-/// started anew where it leads away; it needs far fewer of them.
+/// started anew where it leads away; it needs far fewer of them. Take it with a tolerance.
 enum class Method2d : std::uint8_t { dykstra, accelerated };
 
 /// What the derivatives are those of. of_iterations: of the result as it was computed, from the

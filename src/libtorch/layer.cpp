@@ -35,12 +35,12 @@ void require_known(Direction direction) {
 
 /// How to iterate, which is for images alone.
 void require_solver(const TVLayerOptions& options) {
-  libtorch::require_known(options.method());
+  if (options.method()) libtorch::require_known(*options.method());
   if (options.derivative()) libtorch::require_known(*options.derivative());
   libtorch::require_solver(options.iterations(), options.tol());
   if (options.direction() == Direction::image) return;
   const char* const is_for_images = ": is for Direction::image alone";
-  TORCH_CHECK_VALUE(options.method() == Method2d::dykstra, "method", is_for_images);
+  TORCH_CHECK_VALUE(!options.method(), "method", is_for_images);
   TORCH_CHECK_VALUE(!options.iterations(), "iterations", is_for_images);
   TORCH_CHECK_VALUE(!options.tol(), "tol", is_for_images);
   TORCH_CHECK_VALUE(!options.derivative(), "derivative", is_for_images);

@@ -195,10 +195,11 @@ void require_lams(const char* function, const Tensor& x, const ImageLams& lam,
 
 Call read(const Tensor& x, const ProxTv2dOptions& options) {
   libtorch::require_known(options.mode);
-  libtorch::require_known(options.method);
+  if (options.method) libtorch::require_known(*options.method);
   if (options.derivative) libtorch::require_known(*options.derivative);
   const std::array<std::int64_t, 2> dims = read_dims(x, options.dims);
-  const bool accelerated = options.method == Method2d::accelerated;
+  const bool accelerated =
+      options.method ? *options.method == Method2d::accelerated : options.tol.has_value();
   const Call call = {
       .height_dim = dims[0],
       .width_dim = dims[1],
@@ -212,7 +213,52 @@ Call read(const Tensor& x, const ProxTv2dOptions& options) {
   return call;
 }
 
-/// All that the op gives; without `report` less of it.
+/// The tolerance that images are held to where none was asked for, as in Python.
+double good_tol(at::ScalarType dtype) {
+  constexpr double kOfFloat64 = 1e-6;
+  constexpr double kOfOthers = 1e-4;
+  return dtype == at::kDouble ? kOfFloat64 : kOfOthers;
+}
+
+/// The objective of each image of a result, in float64.
+Tensor objective_of(const Tensor& x, const Tensor& y, const ImageLams& lam, const Call& call) {
+  const Tensor samples = x.detach().to(at::kDouble);
+  const Tensor change = y.detach().to(at::kDouble) - samples;  // of both modes but for the sign
+  const Tensor smooth = call.sharpen ? samples - change : samples + change;
+  const std::array<std::int64_t, 2> dims = {call.height_dim, call.width_dim};
+  const auto penalty = [&](std::size_t i, std::int64_t dim) {
+    const Tensor size = smooth.diff(1, dim).abs();
+    const Tensor& tensor = lam.tensors()[i];
+    const Tensor product = tensor.defined() ? size * tensor.detach() : size * lam.numbers()[i];
+    return at::where(size == 0, 0, product).sum(dims);
+  };
+  return change.square().sum(dims) / 2 + penalty(0, call.width_dim) + penalty(1, call.height_dim);
+}
+
+/// Where the results of a call are.
+constexpr std::size_t kDone = 3;
+constexpr std::size_t kGap = 4;
+constexpr std::size_t kDual = 5;
+constexpr std::size_t kConverged = 6;
+
+/// Says where images missed the tolerance, in Python's words.
+void warn_of_missed(const variable_list& results, const Tensor& objective, const Call& call) {
+  const Tensor missed = ~results[kConverged] & ~results[kGap].isnan();  // NaN: not finite
+  const auto count = missed.sum().item<std::int64_t>();
+  if (count == 0) return;
+  const Tensor fraction = (results[kGap] / objective).masked_select(missed);
+  const auto worst = fraction.argmax().item<std::int64_t>();
+  const at::ScalarType dtype = results[0].scalar_type();
+  const bool is_half = dtype == at::kHalf || dtype == at::kBFloat16;
+  TORCH_WARN_ONCE("prox_tv2d: ", count, " of ", missed.numel(), " images stopped after ",
+                  results[kDone].masked_select(missed)[worst].item<std::int32_t>(),
+                  " iterations to a gap of ", fraction[worst].item<double>(),
+                  " of the objective, which is above tol ", call.tol, "; allow more iterations",
+                  call.accelerated ? "" : ", or take Method2d::accelerated",
+                  is_half ? ", or raise tol or give x in float32" : "");
+}
+
+/// All that the op gives; without `report` less of it. With it also which images have converged.
 variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options,
                     bool report) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
@@ -225,11 +271,22 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
                        (needs_gradient(x) || needs_gradient(row_lam) || needs_gradient(column_lam));
   TORCH_CHECK_NOT_IMPLEMENTED(!at::GradMode::is_enabled() || !needs_gradient(options.start),
                               "prox_tv2d: takes start for a constant; give it detached");
-  if (!records) {
-    const at::NoGradGuard nothing_to_record;
-    return call_solve(x, lam, options.start, call, false, report);
+  const bool warns = call.tol > 0 && x.is_cpu();  // on CUDA it would wait for the device
+  const bool reports = report || warns;
+  variable_list results;
+  if (records) {
+    results =
+        Solve::apply(x, if_defined(row_lam), if_defined(column_lam), lam, options, call, reports);
   }
-  return Solve::apply(x, if_defined(row_lam), if_defined(column_lam), lam, options, call, report);
+  const at::NoGradGuard nothing_to_record;
+  if (!records) results = call_solve(x, lam, options.start, call, false, reports);
+  if (!reports) return results;
+  const Tensor objective = objective_of(x, results[0], lam, call);
+  const double tol = call.tol > 0 ? call.tol : good_tol(x.scalar_type());
+  // An image that was copied is its own optimum, whatever it holds.
+  results.push_back((results[kGap] == 0) | (results[kGap] <= tol * objective));
+  if (warns) warn_of_missed(results, objective, call);
+  return results;
 }
 
 /// Says that there is no gradient where one is asked for.
@@ -268,7 +325,11 @@ Tensor prox_tv2d(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& o
 std::pair<Tensor, ProxTv2dInfo> prox_tv2d_with_info(const Tensor& x, const ImageLams& lam,
                                                     const ProxTv2dOptions& options) {
   const variable_list results = solve(x, lam, options, true);
-  return {results[0], {.iterations = results[3], .gap = results[4], .dual = results[5]}};
+  return {results[0],
+          {.iterations = results[kDone],
+           .gap = results[kGap],
+           .converged = results[kConverged],
+           .dual = results[kDual]}};
 }
 
 Tensor gap2d(const Tensor& x, const Tensor& y, const ImageLams& lam, const Gap2dOptions& options) {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "support.h"
@@ -65,6 +68,54 @@ TEST(LibtorchProxTv2d, ReportsHowItEndedAndStartsThere) {
       prox_tv2d_with_info(variable, 0.5, {.method = Method2d::accelerated, .tol = 1e-6});
   EXPECT_TRUE(at::equal(recorded, y) && recorded.requires_grad());
   EXPECT_FALSE(recorded_info.gap.requires_grad() || recorded_info.dual.requires_grad());
+}
+
+TEST(LibtorchProxTv2d, WithToleranceTheDefaultIsAccelerated) {
+  const Tensor x = noise({3, 24, 24});
+  const auto [y, info] = prox_tv2d_with_info(x, 0.5, {.tol = 1e-4});
+  EXPECT_TRUE(info.converged.all().item<bool>());
+  EXPECT_EQ(info.converged.sizes(), at::IntArrayRef({3}));
+  EXPECT_TRUE(at::equal(y, prox_tv2d(x, 0.5, {.method = Method2d::accelerated, .tol = 1e-4})));
+  const auto [slow, slow_info] =
+      prox_tv2d_with_info(x, 0.5, {.method = Method2d::dykstra, .tol = 1e-4});
+  EXPECT_TRUE((slow_info.iterations > info.iterations).all().item<bool>());
+  EXPECT_TRUE(at::equal(prox_tv2d(x, 0.5), prox_tv2d(x, 0.5, {.method = Method2d::dykstra})));
+}
+
+/// The warnings of a call.
+class Warnings : public c10::WarningHandler {
+ public:
+  explicit Warnings(const std::function<void()>& call) {
+    const c10::WarningUtils::WarnAlways every_time;
+    const c10::WarningUtils::WarningHandlerGuard guard(this);
+    call();
+  }
+  void process(const c10::Warning& warning) override { texts.push_back(warning.msg()); }
+
+  std::vector<std::string> texts;
+};
+
+TEST(LibtorchProxTv2d, TellsWhereTheToleranceIsMissed) {
+  Tensor x = noise({3, 12, 17});
+  x[1] *= 1e-3;  // constant at once
+  tautstring::ProxTv2dInfo info;
+  ProxTv2dOptions options = {.method = Method2d::dykstra, .iterations = 4, .tol = 1e-9};
+  const auto solve = [&] { info = prox_tv2d_with_info(x, 0.5, options).second; };
+  const std::vector<std::string> texts = Warnings(solve).texts;
+  ASSERT_EQ(texts.size(), 1U);
+  EXPECT_TRUE(texts[0].starts_with("prox_tv2d: 2 of 3 images stopped after 4 iterations to a gap"));
+  EXPECT_TRUE(
+      texts[0].ends_with("above tol 1e-09; allow more iterations, or take Method2d::accelerated"));
+  EXPECT_TRUE(at::equal(info.converged, at::tensor({0, 1, 0}).to(at::kBool)));
+  const Tensor variable = x.clone().requires_grad_();
+  EXPECT_EQ(Warnings([&] { prox_tv2d(variable, 0.5, options); }).texts, texts);
+  options.tol = {};
+  EXPECT_TRUE(Warnings(solve).texts.empty());
+  EXPECT_FALSE(info.converged[0].item<bool>());
+  options = {.tol = 1e-3};
+  EXPECT_TRUE(Warnings(solve).texts.empty());
+  x.fill_(NAN);  // there is no solution
+  EXPECT_TRUE(Warnings(solve).texts.empty());
 }
 
 TEST(LibtorchProxTv2d, GradientsMatchDifferences) {

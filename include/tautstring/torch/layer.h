@@ -40,7 +40,7 @@ struct TAUTSTRING_API TVLayerOptions {
   /// fixed_lam, which is lambda itself.
   TORCH_ARG(bool, learnable) = true;
   /// With Direction::image, how every call iterates, as in prox_tv2d.
-  TORCH_ARG(Method2d, method) = Method2d::dykstra;
+  TORCH_ARG(std::optional<Method2d>, method) = std::nullopt;
   TORCH_ARG(std::optional<std::int64_t>, iterations) = std::nullopt;
   TORCH_ARG(std::optional<double>, tol) = std::nullopt;
   TORCH_ARG(std::optional<Derivative2d>, derivative) = std::nullopt;

@@ -47,11 +47,14 @@ class ImageLams {
 struct ProxTv2dOptions {
   std::array<std::int64_t, 2> dims = {-2, -1};  // an image's height and width
   Mode mode = Mode::smooth;
-  Method2d method = Method2d::dykstra;
+  /// Not given: accelerated with tol, else dykstra.
+  std::optional<Method2d> method = {};
   /// Two passes each; with tol, at most. Not given: 4 for dykstra, 16 for accelerated, 128 with
   /// tol.
   std::optional<std::int64_t> iterations = {};
-  /// Each image stops once its duality gap is at most tol times its objective.
+  /// Each image stops once its duality gap is at most tol times its objective. Where an image on
+  /// the CPU does not come so far, torch warns once per process; on CUDA that would wait for the
+  /// device, and ProxTv2dInfo::converged tells it.
   std::optional<double> tol = {};
   /// Python's grad. Not given: of_solution with tol, else of_iterations.
   std::optional<Derivative2d> derivative = {};
@@ -63,7 +66,10 @@ struct ProxTv2dOptions {
 struct ProxTv2dInfo {
   torch::Tensor iterations;  // int32
   torch::Tensor gap;         // float64: what the objective is above the optimum, at most
-  torch::Tensor dual;        // of x's shape: what ProxTv2dOptions::start of a later call takes
+  /// bool: whether the gap is within tol times the objective; without tol within 1e-4, or 1e-6 of a
+  /// float64 x.
+  torch::Tensor converged;
+  torch::Tensor dual;  // of x's shape: what ProxTv2dOptions::start of a later call takes
 };
 
 /// Smooths (or sharpens) the images of x: a floating tensor of two dimensions or more, of any
