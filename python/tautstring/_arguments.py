@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tautstring._options import read_integer
+from tautstring._options import read_integer, reshape_hint
 
 FloatArray = npt.NDArray[np.floating[Any]]
 LamOrPair = npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike]
@@ -31,8 +31,11 @@ def read_array(name: str, value: npt.ArrayLike) -> FloatArray:
         )
     try:
         array = np.asarray(value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name}: cannot be read as an array: {error}") from error
+    except (TypeError, ValueError, RuntimeError) as error:
+        is_tensor = type(value).__module__.partition(".")[0] == "torch"
+        hint = "; use the functions of tautstring itself for tensors" if is_tensor else ""
+        reason = str(error).rstrip(".")
+        raise TypeError(f"{name}: cannot be read as an array: {reason}{hint}") from error
     array = array.astype(_float_dtype(name, array.dtype), copy=False)
     return array if _has_whole_strides(array) else array.copy()
 
@@ -63,7 +66,7 @@ def read_lam(lam: npt.ArrayLike, name: str = "lam") -> float | FloatArray:
 
 
 def read_lams(
-    lam: LamOrPair, ndim: int, height_dim: int, width_dim: int
+    x_shape: tuple[int, ...], lam: LamOrPair, height_dim: int, width_dim: int
 ) -> tuple[float | FloatArray, float | FloatArray]:
     """Give the penalties along rows and along columns."""
     if isinstance(lam, tuple):
@@ -72,10 +75,11 @@ def read_lams(
         return read_lam(lam[0], "lam_rows"), read_lam(lam[1], "lam_cols")
     shared = read_lam(lam)
     shape = np.shape(shared)
-    if any(size_along(shape, dim, ndim) != 1 for dim in (height_dim, width_dim)):
+    dims = (height_dim, width_dim)
+    if any(size_along(shape, dim, len(x_shape)) != 1 for dim in dims):
         raise ValueError(
             "lam: must have size 1 along both dims, or be a pair (lam_rows, lam_cols), "
-            f"got shape {shape}"
+            f"got shape {shape}" + reshape_hint(x_shape, shape, dims)
         )
     return shared, shared
 

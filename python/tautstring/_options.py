@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -186,3 +187,35 @@ def in_users_words(message: str, is_pair: bool) -> str:
     rows, columns = ("lam_rows", "lam_cols") if is_pair else ("lam", "lam")
     names = {"row_lam": rows, "column_lam": columns}
     return names.get(name, name.removeprefix("solver.")) + colon + rest
+
+
+def reshape_hint(x_shape: Sequence[int], lam_shape: Sequence[int], dims: Sequence[int]) -> str:
+    """Say how a lam of another shape fits x, where it has one for each index of batch dimensions.
+
+    For instance of shape (C,) beside an x of shape (N, C, H, W), with the images' ``dims``.
+    """
+    count = len(lam_shape)
+    for first in reversed(range(len(x_shape) - count + 1)):
+        own = range(first, first + count)
+        fits = all(
+            size in (1, x_shape[dim]) and dim not in dims
+            for size, dim in zip(lam_shape, own, strict=True)
+        )
+        if count and fits:
+            shape = (*lam_shape, *[1] * (len(x_shape) - first - count))
+            which = f"dim {first}" if count == 1 else f"dims {', '.join(map(str, own))}"
+            return f"; reshape to {shape} for one per index of x's {which}"
+    return ""
+
+
+def with_reshape_hint(
+    message: str,
+    x_shape: Sequence[int],
+    lam_shapes: Mapping[str, Sequence[int]],
+    dims: Sequence[int],
+) -> str:
+    """Add the hint to what the core says of the size of a lam."""
+    shape = lam_shapes.get(message.partition(":")[0])
+    if shape is None or ": must have " not in message:
+        return message
+    return message + reshape_hint(x_shape, shape, dims)

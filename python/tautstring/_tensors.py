@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
 import torch
 from torch import Tensor
 
-from tautstring._options import read_dim
+from tautstring._options import read_dim, reshape_hint, with_reshape_hint
 from tautstring._shapes import INVALID_ARGUMENT, size_along
 
 _FLOAT_DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -42,7 +42,7 @@ def read_lam(x: Tensor, lam: Tensor | float, name: str = "lam") -> Tensor | floa
     if isinstance(lam, float | torch.SymFloat | torch.SymInt):
         return lam
     if not isinstance(lam, numbers.Real):
-        raise TypeError(f"{name}: must be a number or a tensor, got {type(lam).__name__}")
+        raise TypeError(f"{name}: must be a number or a tensor, got {_type_name(name, lam)}")
     try:
         return float(lam)
     except OverflowError:
@@ -61,6 +61,7 @@ def read_lams(
                     raise ValueError(
                         "lam: must have size 1 along both dims, or be a pair "
                         f"(lam_rows, lam_cols), got shape {tuple(shared.shape)}"
+                        + reshape_hint(x.shape, shared.shape, (height_dim, width_dim))
                     )
         return shared, shared
     if len(lam) != 2:
@@ -71,6 +72,14 @@ def read_lams(
     if isinstance(columns, Tensor):
         return _beside(columns, rows), columns
     return rows, columns
+
+
+def lams_by_name(
+    lam: LamOrPair, rows: Tensor | float, columns: Tensor | float
+) -> dict[str, Tensor | float]:
+    """Give what `read_lams` made of lam, by the names that users know."""
+    is_pair = isinstance(lam, tuple | list)
+    return {"lam_rows": rows, "lam_cols": columns} if is_pair else {"lam": rows}
 
 
 def _beside(other: Tensor, lam: Tensor | float) -> Tensor:
@@ -108,7 +117,7 @@ def require_beside(x: Tensor, name: str, value: Tensor, may_be_number: bool = Fa
 def read_tensor(name: str, value: Tensor) -> None:
     """Check that an argument is a tensor of a type that the ops know."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: must be a tensor, got {type(value).__name__}")
+        raise TypeError(f"{name}: must be a tensor, got {_type_name(name, value)}")
     if value.is_nested:
         raise TypeError(f"{name}: must be a dense tensor, got a nested one")
     if value.layout != torch.strided:
@@ -119,6 +128,15 @@ def read_tensor(name: str, value: Tensor) -> None:
         )
     if not is_plain(value):
         _teach_dtensor()
+
+
+def _type_name(name: str, value: object) -> str:
+    """Name the type of an argument, and say where NumPy arrays are taken."""
+    kind = type(value)
+    if kind.__module__.partition(".")[0] != "numpy":
+        return kind.__name__
+    where = f"use tautstring.numpy for arrays, or give torch.from_numpy({name})"
+    return f"{kind.__name__}; {where}"
 
 
 def _teach_dtensor() -> None:
@@ -152,12 +170,20 @@ def _raise_at_first(name: str, allowed: str, values: Tensor, is_bad: Tensor) -> 
         raise ValueError(f"{name}: {allowed}, got {value:g} at index {index}")
 
 
-def raise_by_kind(
-    error: RuntimeError, in_users_words: Callable[[str], str] | None = None
-) -> NoReturn:
+def shape_hints(
+    x: Tensor, lams: dict[str, Tensor | float], dims: Sequence[int]
+) -> Callable[[str], str]:
+    """Give what adds to the core's message how to reshape a lam that does not fit x."""
+    shapes = {name: lam.shape for name, lam in lams.items() if isinstance(lam, Tensor)}
+    return lambda message: with_reshape_hint(message, x.shape, shapes, dims)
+
+
+def raise_by_kind(error: RuntimeError, *rewordings: Callable[[str], str]) -> NoReturn:
     """Raise ValueError for what the core says of an argument, all else as it is."""
     _, found, text = str(error).partition(INVALID_ARGUMENT)
-    if found:
-        message = text.partition("\n")[0]
-        raise ValueError(in_users_words(message) if in_users_words else message) from None
-    raise error
+    if not found:
+        raise error
+    message = text.partition("\n")[0]
+    for reword in rewordings:
+        message = reword(message)
+    raise ValueError(message) from None

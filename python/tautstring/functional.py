@@ -64,12 +64,14 @@ from tautstring._tensors import (
     as_rows,
     check_values,
     is_plain,
+    lams_by_name,
     raise_by_kind,
     read_lam,
     read_lams,
     read_problem,
     read_tensor,
     require_beside,
+    shape_hints,
 )
 
 __all__ = [
@@ -86,6 +88,11 @@ __all__ = [
     "show_config",
     "tv",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 Mode = Literal["smooth", "sharp"]
 Solver = Literal["direct", "newton"] | Newton
@@ -256,7 +263,7 @@ def prox_tv1d(
     try:
         y = _autograd.solve(as_rows(x), lam, weight, along, sharpen, needs_gradient)
     except RuntimeError as error:
-        raise_by_kind(error)
+        raise_by_kind(error, shape_hints(x, {"lam": lam}, [along]))
     return y if x.ndim else y.squeeze(0)
 
 
@@ -277,7 +284,8 @@ def _solve_by_newton(
         else:
             y = _iterated.solve(*arguments)
     except RuntimeError as error:
-        raise_by_kind(error, lambda message: message.removeprefix("newton."))
+        hints = shape_hints(x, {"lam": lam}, [call.dim])
+        raise_by_kind(error, lambda message: message.removeprefix("newton."), hints)
     y = y if x.ndim else y.squeeze(0)
     return y if info is None else (y, info)
 
@@ -424,9 +432,9 @@ def prox_tv2d(
     if start is not None:
         read_tensor("start", start)
         require_beside(x, "start", start)
-    is_pair = isinstance(lam, tuple | list)
+    lams = lams_by_name(lam, row_lam, column_lam)
     if check:
-        check_values({"lam_rows": row_lam, "lam_cols": column_lam} if is_pair else {"lam": row_lam})
+        check_values(lams)
     needs_gradient = _needs_gradient(x, row_lam, column_lam, start)
     arguments = (_autograd2d.ITERATION, (x, row_lam, column_lam, start, *call), needs_gradient)
     line = _missed.find_line() if call.tol and _may_wait_for(x) else None
@@ -435,7 +443,8 @@ def prox_tv2d(
             return _iterated.solve(*arguments)
         y, (done, gap, dual) = _iterated.solve_and_report(*arguments)
     except RuntimeError as error:
-        raise_by_kind(error, lambda message: in_users_words(message, is_pair))
+        hints = shape_hints(x, lams, (height_dim, width_dim))
+        raise_by_kind(error, lambda message: in_users_words(message, len(lams) == 2), hints)
     objective = _objective(x, y, row_lam, column_lam, call)
     tolerance = call.tol or good_tol(x.dtype == torch.float64)
     # An image that was copied is its own optimum, whatever it holds.
@@ -546,7 +555,7 @@ def certificate1d(
     try:
         return _doors.read(op, rows, solution, lam, weight, along).squeeze(along)
     except RuntimeError as error:
-        raise_by_kind(error)
+        raise_by_kind(error, shape_hints(x, {"lam": lam}, [along]))
 
 
 def gap2d(
@@ -603,8 +612,9 @@ def gap2d(
     try:
         return _doors.read(op, x, y, row_lam, column_lam, dual, height_dim, width_dim)
     except RuntimeError as error:
-        is_pair = isinstance(lam, tuple | list)
-        raise_by_kind(error, lambda message: in_users_words(message, is_pair))
+        lams = lams_by_name(lam, row_lam, column_lam)
+        hints = shape_hints(x, lams, (height_dim, width_dim))
+        raise_by_kind(error, lambda message: in_users_words(message, len(lams) == 2), hints)
 
 
 def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor:
@@ -709,7 +719,7 @@ def segments1d(
     try:
         y, partition = _autograd.solve_with_partition(rows, lam, weight, along, False)
     except RuntimeError as error:
-        raise_by_kind(error)
+        raise_by_kind(error, shape_hints(x, {"lam": lam}, [along]))
     n = rows.shape[along]
     codes = _unpack(partition, n)
     row, start = codes.nonzero(as_tuple=True)

@@ -7,7 +7,7 @@ import numbers
 import operator
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal
+from typing import Literal, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,11 @@ from tautstring._tensors import LamOrPair, read_tensor
 from tautstring.functional import Grad, Method, Mode, Solver, prox_tv1d, prox_tv2d
 
 __all__ = ["TVLayer"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 Direction = Literal["2d", "row", "col", "1d"]
 
@@ -71,7 +76,7 @@ class TVLayer(nn.Module):
     def __init__(
         self,
         channels: int,
-        *,
+        *others: NoReturn,
         mode: Mode = "smooth",
         direction: Direction = "2d",
         lam: float | Sequence[float] | Tensor = 0.05,
@@ -87,6 +92,7 @@ class TVLayer(nn.Module):
     ) -> None:
         """Make the layer; see the class."""
         super().__init__()
+        _refuse_positions(channels, others)
         read_mode(mode)
         read_choice("direction", direction, tuple(_LAYOUTS))
         read_solver2d(method, iterations, tol, grad, isotropic)
@@ -234,6 +240,16 @@ _LAYOUTS = {
     "col": _Layout(4, -2, _IMAGES),
     "1d": _Layout(3, -1, "shape (N, C, L) or (C, L)"),
 }
+
+
+def _refuse_positions(channels: int, others: tuple[object, ...]) -> None:
+    """Refuse arguments by position other than channels, and say how to give them."""
+    if others:
+        lam = others[0] if isinstance(others[0], numbers.Real) else 0.1
+        raise TypeError(
+            f"TVLayer: must have channels alone by position, got {len(others) + 1} arguments; "
+            f"give the others by keyword, as in TVLayer({channels!r}, lam={lam!r})"
+        )
 
 
 def _read_channels(channels: int) -> int:

@@ -59,6 +59,7 @@ from tautstring._options import (
     read_mode,
     read_solver1d,
     read_solver2d,
+    with_reshape_hint,
 )
 
 __all__ = [
@@ -79,6 +80,11 @@ __all__ = [
     "show_config",
     "tv",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 Mode = Literal["smooth", "sharp"]
 Solver = Literal["direct", "newton"] | Newton
@@ -189,13 +195,22 @@ class _Problem:
         info: Info | None = None,
     ) -> FloatArray:
         y = np.empty(self.x.shape, self.x.dtype)
-        if self.newton is None:
-            _numpy.prox_tv1d(
-                self.x, self.lam, self.weight, self.dim, self.sharpen, threads, y, partition
-            )
-        else:
-            self._iterate(self.newton, threads, y, partition, info)
+        try:
+            if self.newton is None:
+                _numpy.prox_tv1d(
+                    self.x, self.lam, self.weight, self.dim, self.sharpen, threads, y, partition
+                )
+            else:
+                self._iterate(self.newton, threads, y, partition, info)
+        except ValueError as error:
+            raise self.reworded(error) from None
         return y
+
+    def reworded(self, error: ValueError) -> ValueError:
+        """Give what the core says of an argument in the words of users, and what may help."""
+        message = str(error).removeprefix("newton.")
+        lam_shapes = {"lam": np.shape(self.lam)}
+        return ValueError(with_reshape_hint(message, self.x.shape, lam_shapes, [self.dim]))
 
     def _iterate(
         self,
@@ -212,22 +227,19 @@ class _Problem:
             converged = info.converged.view(np.uint8)
             numbers = (part.reshape(-1) for part in (info.iterations, info.gap, converged))
             room = (*numbers, info.dual)
-        try:
-            _numpy.prox_tv1d_newton(
-                np.atleast_1d(self.x),  # an x without dimensions has nowhere to count edges
-                self.lam,
-                self.start,
-                self.dim,
-                self.sharpen,
-                *newton.told(),
-                self.polish,
-                threads,
-                np.atleast_1d(y),
-                partition,
-                *room,
-            )
-        except ValueError as error:
-            raise ValueError(str(error).removeprefix("newton.")) from None
+        _numpy.prox_tv1d_newton(
+            np.atleast_1d(self.x),  # an x without dimensions has nowhere to count edges
+            self.lam,
+            self.start,
+            self.dim,
+            self.sharpen,
+            *newton.told(),
+            self.polish,
+            threads,
+            np.atleast_1d(y),
+            partition,
+            *room,
+        )
 
     def make_info(self) -> Info:
         """Make room for how the iterations of each row end."""
@@ -513,7 +525,7 @@ class _Problem2d:
     ) -> _Problem2d:
         samples = read_array("x", x)
         height_dim, width_dim = read_dims(dims, samples.ndim)
-        row_lam, column_lam = read_lams(lam, samples.ndim, height_dim, width_dim)
+        row_lam, column_lam = read_lams(samples.shape, lam, height_dim, width_dim)
         accelerated, count, tolerance, of_solution = read_solver2d(
             method, iterations, tol, grad, isotropic=False
         )
@@ -577,7 +589,8 @@ class _Problem2d:
                 dual,
             )
         except ValueError as error:
-            raise ValueError(in_users_words(str(error), self.is_pair)) from None
+            lams = (self.row_lam, self.column_lam)
+            raise _reworded2d(error, self.x.shape, lams, self.is_pair, self.dims) from None
         converged = None
         if gap is not None:
             with np.errstate(invalid="ignore"):  # an image that was copied may hold anything
@@ -618,6 +631,20 @@ class _Problem2d:
             penalty = np.multiply(size, lam, out=np.zeros_like(size), where=size != 0)
             total = total + penalty.sum(self.dims)
         return np.asarray(total)
+
+
+def _reworded2d(
+    error: ValueError,
+    shape: tuple[int, ...],
+    lams: tuple[float | FloatArray, float | FloatArray],
+    is_pair: bool,
+    dims: tuple[int, int],
+) -> ValueError:
+    """Give what the core says of an argument in the words of users, and what may help."""
+    names = ("lam_rows", "lam_cols") if is_pair else ("lam",)
+    lam_shapes = dict(zip(names, map(np.shape, lams), strict=False))  # lam is both
+    message = in_users_words(str(error), is_pair)
+    return ValueError(with_reshape_hint(message, shape, lam_shapes, dims))
 
 
 class _Solved2d(NamedTuple):
@@ -926,7 +953,10 @@ def certificate1d(
     problem = _Problem.read(x, lam, dim, weight)
     solution = read_array("y", y)
     out = _row_numbers(problem.x, problem.dim)
-    _numpy.certificate1d(problem.x, solution, problem.lam, problem.weight, problem.dim, out)
+    try:
+        _numpy.certificate1d(problem.x, solution, problem.lam, problem.weight, problem.dim, out)
+    except ValueError as error:
+        raise problem.reworded(error) from None
     return _drop_dim(out, problem.dim)
 
 
@@ -973,14 +1003,15 @@ def gap2d(
     """
     samples, images = read_array("x", x), read_array("y", y)
     height_dim, width_dim = read_dims(dims, samples.ndim)
-    row_lam, column_lam = read_lams(lam, samples.ndim, height_dim, width_dim)
+    row_lam, column_lam = read_lams(samples.shape, lam, height_dim, width_dim)
     duals = None if dual is None else read_array("dual", dual)
     batch = tuple(size for d, size in enumerate(samples.shape) if d not in (height_dim, width_dim))
     gap = np.empty(math.prod(batch))
     try:
         _numpy.gap2d(samples, images, row_lam, column_lam, duals, height_dim, width_dim, gap)
     except ValueError as error:
-        raise ValueError(in_users_words(str(error), isinstance(lam, tuple))) from None
+        lams, is_pair = (row_lam, column_lam), isinstance(lam, tuple)
+        raise _reworded2d(error, samples.shape, lams, is_pair, (height_dim, width_dim)) from None
     return gap.reshape(batch)
 
 

@@ -93,6 +93,46 @@ def test_lam_of_a_wrong_size_along_dim_raises(shape):
     assert_raises(ValueError, message, lambda: tn.prox_tv1d(X, np.ones(shape)))
 
 
+@pytest.mark.parametrize(
+    "shape, lam_shape, hint",
+    [
+        ((2, 3, 5), (3,), "reshape to (3, 1) for one per index of x's dim 1"),
+        ((2, 3, 4, 5), (3,), "reshape to (3, 1, 1) for one per index of x's dim 1"),
+        ((2, 3, 4, 5), (2, 3), "reshape to (2, 3, 1, 1) for one per index of x's dims 0, 1"),
+    ],
+)
+def test_lam_that_fits_other_dims_is_told_how_to_be_reshaped(shape, lam_shape, hint):
+    x, lam = np.zeros(shape), np.ones(lam_shape)
+    calls = [
+        lambda: tn.prox_tv1d(x, lam),
+        lambda: tn.prox_tv1d(x, lam, solver="newton"),
+        lambda: tn.prox_tv1d_vjp(x, lam),
+        lambda: tn.segments1d(x, lam),
+        lambda: tn.certificate1d(x, x, lam),
+    ]
+    if len(shape) == 4:
+        calls += [
+            lambda: tn.prox_tv2d(x, lam),
+            lambda: tn.gap2d(x, x, lam),
+        ]
+    for call in calls:
+        with pytest.raises(ValueError, match=f"^lam: must have .*; {re.escape(hint)}$"):
+            call()
+    if len(shape) == 4:
+        with pytest.raises(ValueError, match=f"^lam_rows: must have .*; {re.escape(hint)}$"):
+            tn.prox_tv2d(x, (lam, 1.0))
+
+
+def test_a_tensor_that_is_no_array_is_told_where_tensors_are_taken():
+    torch = pytest.importorskip("torch")
+    hint = "; use the functions of tautstring itself for tensors"
+    for x in (torch.zeros(3, requires_grad=True), torch.zeros(3, dtype=torch.bfloat16)):
+        message = f"^x: cannot be read as an array: .*[^.]{hint}$"
+        with pytest.raises(TypeError, match=message):
+            tn.prox_tv1d(x, 1.0)
+    np.testing.assert_array_equal(tn.prox_tv1d(torch.tensor([0.0, 4.0]), 1.0), [1, 3])
+
+
 def test_lam_never_enlarges_x():
     more_dims = "lam: must not have more dimensions than x, got 3"
     assert_raises(ValueError, more_dims, lambda: tn.prox_tv1d(X, np.ones((2, 3, 1))))

@@ -75,6 +75,11 @@ def test_all_names_what_the_module_offers():
     assert all(hasattr(tn, name) for name in tn.__all__)
 
 
+@pytest.mark.parametrize("module", [tautstring, tn], ids=lambda module: module.__name__)
+def test_dir_shows_public_names_alone(module):
+    assert dir(module) == sorted(module.__all__)
+
+
 @pytest.mark.parametrize("module", [tautstring, tn, _options], ids=lambda module: module.__name__)
 def test_examples_in_docstrings_run(module):
     result = doctest.testmod(module)

@@ -22,6 +22,51 @@ def test_x_that_is_no_tensor_raises(x):
     assert_raises(TypeError, message, lambda: tautstring.prox_tv1d(x, 1.0))
 
 
+def test_an_array_is_told_where_arrays_are_taken():
+    array, layer = np.zeros((3, 5)), TVLayer(1, direction="1d")
+
+    def message(name, allowed="a tensor"):
+        where = f"use tautstring.numpy for arrays, or give torch.from_numpy({name})"
+        return f"{name}: must be {allowed}, got ndarray; {where}"
+
+    assert_raises(TypeError, message("x"), lambda: tautstring.prox_tv1d(array, 1.0))
+    assert_raises(TypeError, message("x"), lambda: tautstring.prox_tv2d(array, 1.0))
+    assert_raises(TypeError, message("x"), lambda: layer(array))
+    assert_raises(TypeError, message("y"), lambda: tautstring.certificate1d(X, array, 1.0))
+    lam_message = message("lam", "a number or a tensor")
+    assert_raises(TypeError, lam_message, lambda: tautstring.prox_tv1d(X, np.ones((3, 1))))
+
+
+@pytest.mark.parametrize(
+    "shape, dim, lam_shape, hint",
+    [
+        ((2, 3, 5), -1, (3,), "reshape to (3, 1) for one per index of x's dim 1"),
+        ((2, 3, 4, 5), -1, (3,), "reshape to (3, 1, 1) for one per index of x's dim 1"),
+        ((2, 3, 4, 5), -2, (3,), "reshape to (3, 1, 1) for one per index of x's dim 1"),
+        ((2, 3, 4, 5), -1, (2, 3), "reshape to (2, 3, 1, 1) for one per index of x's dims 0, 1"),
+        ((7, 3, 4, 5), -1, (7,), "reshape to (7, 1, 1, 1) for one per index of x's dim 0"),
+    ],
+)
+def test_lam_that_fits_other_dims_is_told_how_to_be_reshaped(shape, dim, lam_shape, hint):
+    x, lam = torch.zeros(shape), torch.ones(lam_shape)
+    for call in (
+        lambda: tautstring.prox_tv1d(x, lam, dim=dim),
+        lambda: tautstring.prox_tv1d(x, lam, dim=dim, solver="newton"),
+        lambda: tautstring.segments1d(x, lam, dim=dim),
+        lambda: tautstring.certificate1d(x, x, lam, dim=dim),
+    ):
+        with pytest.raises(ValueError, match=f"^lam: must have .*; {re.escape(hint)}$"):
+            call()
+    reshaped = lam.reshape(tuple(int(size) for size in re.findall(r"\d+", hint.split(")")[0])))
+    assert tautstring.prox_tv1d(x, reshaped, dim=dim).shape == x.shape
+
+
+def test_lam_that_fits_no_dim_has_no_hint():
+    with pytest.raises(ValueError) as error:
+        tautstring.prox_tv1d(torch.zeros(2, 3, 5), torch.ones(7))
+    assert "reshape" not in str(error.value)
+
+
 @pytest.mark.parametrize("dtype", [torch.int64, torch.complex64, torch.bool, torch.float8_e5m2])
 def test_other_dtypes_raise_with_the_name_of_the_argument(dtype):
     def message(name):
@@ -174,8 +219,12 @@ def test_layer_of_what_is_no_tensor_raises(x):
 def test_options_are_by_keyword_only():
     with pytest.raises(TypeError):
         tautstring.prox_tv1d(X, 1.0, 0)
-    with pytest.raises(TypeError):
-        TVLayer(1, "smooth")
+    message = "TVLayer: must have channels alone by position, got "
+    keyword = "arguments; give the others by keyword, as in TVLayer(3, lam=0.25)"
+    assert_raises(TypeError, f"{message}2 {keyword}", lambda: TVLayer(3, 0.25))
+    assert_raises(TypeError, f"{message}3 {keyword}", lambda: TVLayer(3, 0.25, "smooth"))
+    keyword = "arguments; give the others by keyword, as in TVLayer(1, lam=0.1)"
+    assert_raises(TypeError, f"{message}2 {keyword}", lambda: TVLayer(1, "smooth"))
 
 
 @pytest.mark.parametrize("channels", [0, -1, 1.5, None, "3", [3]])

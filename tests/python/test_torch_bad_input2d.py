@@ -1,5 +1,7 @@
 # Bad arguments of prox_tv2d and of layers of images raise, and the message names the argument,
 # what came and what is allowed.
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -142,6 +144,20 @@ def test_start_of_another_shape_or_device_raises():
     message = "start: must be on x's device cpu, got meta"
     assert_raises(ValueError, message, solve(start=X.to("meta")))
     assert_raises(TypeError, "start: must be a tensor, got int", solve(start=0))
+
+
+def test_lam_of_channels_is_told_how_to_be_reshaped():
+    x, lam = torch.zeros(2, 3, 4, 5), torch.ones(3)
+    hint = "; reshape to (3, 1, 1) for one per index of x's dim 1"
+    message = "lam: must have size 1 along both dims, or be a pair (lam_rows, lam_cols), got shape "
+    assert_raises(ValueError, f"{message}(3,){hint}", lambda: tautstring.prox_tv2d(x, lam))
+    assert_raises(ValueError, f"{message}(3,){hint}", lambda: tautstring.gap2d(x, x, lam))
+    for call in (tautstring.prox_tv2d, lambda x, lam: tautstring.gap2d(x, x, lam)):
+        with pytest.raises(ValueError, match=f"^lam_cols: must have .*{re.escape(hint)}$"):
+            call(x, (torch.ones(3, 1, 1), lam))
+    assert_raises(
+        ValueError, message + "(2, 3); reshape to (2, 3, 1, 1)", solve(x, lam=torch.ones(2, 3))
+    )
 
 
 def test_isotropic_is_not_implemented():

@@ -41,6 +41,11 @@ def test_names_of_the_package_are_those_of_its_modules():
     assert public == set(tautstring.__all__) - {"__version__"}
 
 
+@pytest.mark.parametrize("module", [functional, layers], ids=lambda module: module.__name__)
+def test_dir_shows_public_names_alone(module):
+    assert dir(module) == sorted(module.__all__)
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'prox_tv9d'"):
         _ = tautstring.prox_tv9d
