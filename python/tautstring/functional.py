@@ -385,7 +385,7 @@ def prox_tv2d(
         The ``dual`` of an earlier call on similar images, to start from; it is taken for a
         constant.
     isotropic
-        True is not implemented; it raises NotImplementedError.
+        Not implemented; True raises NotImplementedError.
     check
         On CUDA, wait for the device and raise ValueError where a value of lam is not
         allowed. On the CPU that is always done.
@@ -587,9 +587,8 @@ def gap2d(
     Returns
     -------
     torch.Tensor
-        One number an image: x's shape without dims, float64, in which all of it is worked
-        out. NaN where x or y is not finite. It has no gradient: to ask for one is an error.
-        On CUDA it is not there yet.
+        One number per image: x's shape without dims, float64, in which all of it is computed.
+        NaN where x or y is not finite. It has no gradient: to ask for one is an error.
 
     Examples
     --------

@@ -175,6 +175,28 @@ def test_a_false_session_fails():
         run_session(">>> 1 + 1\n3\n", "page", 7)
 
 
+MISSING = re.compile(
+    r"not (?:there|here|implemented) yet|not yet (?:there|implemented)", re.IGNORECASE
+)
+
+
+@needs_pages
+def test_no_text_for_users_says_that_something_is_not_there_yet():
+    # What is missing is said by name, in words that a test of the call has ("not implemented").
+    texts = [
+        *pages(),
+        *SOURCE.glob("include/tautstring/**/*.h"),
+        *SOURCE.glob("python/tautstring/*.py"),
+        *SOURCE.glob("cli/*.cpp"),
+    ]
+    found = {
+        f"{name_of(file)}: {match.group()}"
+        for file in texts
+        for match in MISSING.finditer(file.read_text(encoding="utf-8"))
+    }
+    assert not found
+
+
 def commands_of(block):
     """Gives the command lines of a shell block, each in words and without its comment."""
     lines = block.replace("\\\n", " ").splitlines()

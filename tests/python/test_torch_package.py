@@ -87,6 +87,15 @@ def test_a_package_without_the_ops_says_so():
     )
 
 
+def test_every_op_runs_on_the_cpu_and_on_cuda_and_is_known_to_tracers():
+    # The pages say so, of gap2d too; whether a build has the kernels on CUDA, show_config() tells.
+    names = [n for n in torch._C._dispatch_get_all_op_names() if n.startswith("tautstring::")]
+    assert "tautstring::gap2d" in names and "tautstring::gap2d.number" in names
+    for name in set(names) - {"tautstring::has_cuda"}:
+        for key in ("CPU", "CUDA", "Meta"):
+            assert torch._C._dispatch_has_kernel_for_dispatch_key(name, key), (name, key)
+
+
 @pytest.mark.skipif(torch.version.cuda is None, reason="torch without CUDA")
 def test_torch_has_the_function_that_calls_on_cuda_look_up():
     # As src/torch/call_context.cpp does; here also where there is no GPU.

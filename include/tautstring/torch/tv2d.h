@@ -92,8 +92,8 @@ struct Gap2dOptions {
   torch::Tensor dual = {};
 };
 
-/// What the objective at y, of x's shape, is above the optimum, at most: float64, one number an
-/// image. On CUDA it is not there yet. It has no gradient: to ask for one is an error.
+/// An upper bound on how far the objective at y, of x's shape, is from the optimum: float64, one
+/// number per image, on the CPU and on CUDA. It has no gradient: to ask for one is an error.
 TAUTSTRING_API torch::Tensor gap2d(const torch::Tensor& x, const torch::Tensor& y,
                                    const ImageLams& lam, const Gap2dOptions& options = {});
 
