@@ -25,15 +25,44 @@ def prepare_place(file: Path) -> None:
         raise InputError(f"{file}: the folder {file.parent} cannot be written to")
 
 
-def write_whole(file: Path, content: bytes) -> None:
-    """Write a file beside the wanted one, then put it in its place."""
+def require_free(file: Path) -> None:
+    """Refuse a place where something is."""
+    if file.exists() or file.is_symlink():
+        raise _exists(file)
+
+
+def _exists(file: Path) -> InputError:
+    return InputError(f"{file}: already exists (use --force to overwrite it)")
+
+
+def write_whole(file: Path, content: bytes, force: bool = True) -> None:
+    """Write a file beside the wanted one, then put it in its place.
+
+    Without ``force`` a file that has come there in the meantime stays.
+    """
     prepare_place(file)
     partial = file.with_name(f".{file.name}.partial")
     with partial.open("wb") as opened:
         opened.write(content)
         opened.flush()
         os.fsync(opened.fileno())
-    partial.replace(file)
+    try:
+        if force:
+            partial.replace(file)
+        else:
+            _put_where_nothing_is(partial, file)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _put_where_nothing_is(partial: Path, file: Path) -> None:
+    try:
+        file.hardlink_to(partial)  # unlike a rename it never replaces a file
+    except FileExistsError:
+        raise _exists(file) from None
+    except OSError:  # a file system without links: a check and a rename must do
+        require_free(file)
+        partial.replace(file)
 
 
 def read_text(file: Path) -> str:

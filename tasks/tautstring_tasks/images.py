@@ -15,7 +15,10 @@ from tautstring_tasks.errors import InputError
 
 SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
+_KINDS_WITH_ALPHA = frozenset({"PNG", "TIFF", "WEBP"})
+
 Pixels = npt.NDArray[np.uint8]  # (height, width, 3)
+Alpha = npt.NDArray[np.uint8]  # (height, width)
 
 
 def files_of(folder: Path, what: str) -> list[Path]:
@@ -44,6 +47,15 @@ def read(file: Path) -> Pixels:
         raise InputError(f"{file}: cannot be read as an image ({error})") from None
 
 
+def read_alpha(file: Path) -> Alpha | None:
+    """Read how opaque an image's pixels are in 8 bits, upright; None where all of them are."""
+    with Image.open(file) as image:
+        upright = ImageOps.exif_transpose(image)
+        if upright.mode.startswith("I;16") or not upright.has_transparency_data:
+            return None
+        return np.asarray(upright.convert("RGBA").getchannel("A"))
+
+
 def colour_profile(file: Path) -> bytes | None:
     """Give what says which colours an RGB image's pixels are, if it has that."""
     with Image.open(file) as image:
@@ -57,19 +69,44 @@ def to_pixels(image: Tensor) -> Pixels:
     return values.permute(1, 2, 0).cpu().numpy().astype(np.uint8)
 
 
-def check_result(file: Path) -> None:
-    """Say what is wrong with the name of an image that is to be written, before work is done."""
+def check_result(file: Path, force: bool) -> None:
+    """Say why an image cannot be written to a file, before work is done."""
     if file.suffix.lower() not in SUFFIXES:
         known = ", ".join(sorted(SUFFIXES))
         raise InputError(f"{file}: its name must end in one of {known}")
     if not file.parent.is_dir():
         raise InputError(f"{file}: there is no folder {file.parent}")
     files.prepare_place(file)
+    if not force:
+        files.require_free(file)
 
 
-def write(file: Path, pixels: Pixels, profile: bytes | None = None) -> None:
-    """Write an image in the format of the file's name, whole or not at all."""
+def holds_alpha(file: Path) -> bool:
+    """Tell whether the format of the file's name has alpha."""
+    return _kind_of(file) in _KINDS_WITH_ALPHA
+
+
+def _kind_of(file: Path) -> str:
+    return Image.registered_extensions()[file.suffix.lower()]
+
+
+def write(
+    file: Path,
+    pixels: Pixels,
+    profile: bytes | None = None,
+    alpha: Alpha | None = None,
+    force: bool = True,
+) -> None:
+    """Write an image in the format of the file's name, whole or not at all.
+
+    A format without alpha gets the image on white. Without ``force`` a file that is there stays.
+    """
+    image = Image.fromarray(pixels)
+    if alpha is not None and holds_alpha(file):
+        image.putalpha(Image.fromarray(alpha))
+    elif alpha is not None:
+        white = Image.new("RGB", image.size, "white")
+        image = Image.composite(image, white, Image.fromarray(alpha))
     content = BytesIO()
-    kind = Image.registered_extensions()[file.suffix.lower()]
-    Image.fromarray(pixels).save(content, kind, icc_profile=profile)
-    files.write_whole(file, content.getvalue())
+    image.save(content, _kind_of(file), icc_profile=profile)
+    files.write_whole(file, content.getvalue(), force)

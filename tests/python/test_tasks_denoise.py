@@ -12,7 +12,7 @@ from skimage.data import astronaut
 from torch import nn
 
 import tautstring_tasks.__main__ as command_line
-from tautstring_tasks import checkpoints, images, runs
+from tautstring_tasks import checkpoints, files, images, runs
 from tautstring_tasks.denoise import data, model, plan, reporting, scores, weights
 from tautstring_tasks.denoise.data import NoiseOptions
 from tautstring_tasks.denoise.model import DnCNN, ModelOptions
@@ -600,6 +600,75 @@ def test_the_packages_own_nets_denoise_a_photo(run, tmp_path, sigma, arm):
     _, about = weights.load(weights.shipped(sigma, arm))
     assert (about["model"]["arm"], about["noise"]["sigma"]) == (arm, sigma)
     assert about["training"]["seed"] == 0  # named before it was trained
+
+
+def test_apply_overwrites_by_force_alone(run, tmp_path):
+    photo = tmp_path / "photo.png"
+    images.write(photo, np.ascontiguousarray(astronaut()[:16, :16]))
+    result = tmp_path / "photo_denoised.png"
+    result.write_bytes(b"mine")
+    message = f"{result}: already exists (use --force to overwrite it)"
+    for arguments in ((), (result,)):
+        with pytest.raises(SystemExit, match=re.escape(message)):
+            run("apply", photo, *arguments)
+    with pytest.raises(SystemExit, match=re.escape(f"{photo}: already exists")):
+        run("apply", photo, photo)
+    assert result.read_bytes() == b"mine"
+    run("apply", photo, "--force")
+    assert images.read(result).shape == (16, 16, 3)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [photo.name, result.name]
+
+
+def test_a_file_that_comes_while_apply_works_stays(run, tmp_path, monkeypatch):
+    photo, result = tmp_path / "photo.png", tmp_path / "result.png"
+    images.write(photo, np.ascontiguousarray(astronaut()[:16, :16]))
+
+    def denoise(*_):
+        result.write_bytes(b"mine")
+        return torch.zeros(1, 3, 16, 16)
+
+    monkeypatch.setattr(model, "denoise", denoise)
+    with pytest.raises(SystemExit, match="already exists"):
+        run("apply", photo, result)
+    assert result.read_bytes() == b"mine"
+    assert sorted(file.name for file in tmp_path.iterdir()) == [photo.name, result.name]
+
+
+def test_a_file_system_without_links_is_written_to_as_well(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    files.write_whole(tmp_path / "new", b"new", force=False)
+    assert (tmp_path / "new").read_bytes() == b"new"
+    with pytest.raises(InputError, match="already exists"):
+        files.write_whole(tmp_path / "new", b"newer", force=False)
+    assert [file.name for file in tmp_path.iterdir()] == ["new"]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tiff", ".webp", ".jpg", ".bmp", ".ppm"])
+def test_alpha_stays_as_it_is_or_a_note_says_so(run, tmp_path, capsys, suffix):
+    colours = np.ascontiguousarray(astronaut()[:16, :24])
+    alpha = np.arange(16 * 24, dtype=np.uint8).reshape(16, 24)
+    images.write(tmp_path / "opaque.png", colours)
+    images.write(tmp_path / "photo.png", colours, alpha=alpha)
+    run("apply", tmp_path / "opaque.png", tmp_path / "opaque.tiff")
+    assert "note" not in capsys.readouterr().out
+    result = tmp_path / f"result{suffix}"
+    run("apply", tmp_path / "photo.png", result)
+    note = f"note: {suffix[1:]} cannot hold alpha; the image is put on white\n"
+    expected = images.read(tmp_path / "opaque.tiff")
+    if suffix in (".png", ".tiff", ".webp"):
+        assert capsys.readouterr().out == f"wrote {result}\n"
+        np.testing.assert_array_equal(images.read_alpha(result), alpha)
+    else:
+        assert capsys.readouterr().out == f"{note}wrote {result}\n"
+        share = alpha[..., None] / 255
+        expected = np.round(expected * share + 255 * (1 - share))
+        assert images.read_alpha(result) is None
+    if suffix in (".png", ".tiff", ".bmp", ".ppm"):  # the others lose some of the colours
+        found = images.read(result).astype(int)
+        assert np.abs(found - expected).max() <= (1 if suffix in (".bmp", ".ppm") else 0)
 
 
 def test_the_net_that_is_taken_is_that_of_sigma_25_with_tv():

@@ -278,9 +278,10 @@ def apply(
     weights_file: Annotated[Path | None, tyro.conf.arg(name="weights", metavar="FILE")] = None,
     sigma: Annotated[int | None, tyro.conf.arg(metavar="{25,50}")] = None,
     arm: Annotated[Literal["none", "both"] | None, tyro.conf.arg(metavar="{none,both}")] = None,
+    force: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     device: Device = "auto",
 ) -> None:
-    """Take the noise off a photo.
+    """Take the noise off a photo. Its alpha stays as it is.
 
     Parameters
     ----------
@@ -295,6 +296,8 @@ def apply(
         How strong the noise is, of 255: which of the package's nets to take. 25 if not given.
     arm
         The package's net with TV layers at both ends, or with none. Both if not given.
+    force
+        Overwrite files that exist.
     """
     for option, value in (("sigma", sigma), ("arm", arm)):
         if weights_file and value is not None:
@@ -302,13 +305,17 @@ def apply(
                 f"--{option}: chooses one of the package's nets; leave it out beside --weights"
             )
     result = out or photo.with_name(f"{photo.stem}_denoised.png")
-    images.check_result(result)
+    images.check_result(result, force)
     where = pick_device(device)
     net, _ = weights.load(weights_file or weights.shipped(sigma, arm))
     pixels = torch.from_numpy(images.read(photo).copy()).to(where)
     noisy = pixels.permute(2, 0, 1)[None].float() / 255
     denoised = images.to_pixels(model.denoise(net.to(where), noisy))
-    images.write(result, denoised, images.colour_profile(photo))
+    alpha = images.read_alpha(photo)
+    images.write(result, denoised, images.colour_profile(photo), alpha, force)
+    if alpha is not None and not images.holds_alpha(result):
+        name = result.suffix.lower().removeprefix(".")
+        print(f"note: {name} cannot hold alpha; the image is put on white")
     print(f"wrote {result}")
 
 
