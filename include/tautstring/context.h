@@ -39,6 +39,21 @@ class TAUTSTRING_API ThreadExecutor final : public Executor {
   int threads_;
 };
 
+/// Lets a caller stop a call that is under way.
+class TAUTSTRING_API Interrupt {
+ public:
+  Interrupt() = default;
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+  virtual ~Interrupt() = default;
+
+  /// Whether the call is to stop. The call asks once before it begins and then
+  /// between small parts of its work, mostly less than a millisecond apart: only on
+  /// the thread that made the call, and never again after a yes. The other threads
+  /// stop after the parts that they are working on.
+  [[nodiscard]] virtual bool wanted() noexcept = 0;
+};
+
 enum class Device : std::uint8_t { cpu, cuda };
 
 /// Results do not depend on any of this, bit for bit, on one kind of device.
@@ -50,6 +65,7 @@ struct Context {
   std::size_t workspace_size = 0;  // prox_tv1d_workspace or prox_tv2d_workspace gives; null: the
                                    // call gets its own (CPU), which the device path never does
                                    // (CUDA: an error)
+  Interrupt* interrupt = nullptr;  // null: the call runs to its end (CUDA: always)
 };
 
 }  // namespace tautstring

@@ -15,9 +15,11 @@ enum class StatusCode : std::uint8_t {
   unsupported_device,  // this build has no such device
   out_of_memory,       // scratch memory could not be had; nothing was written
   device_error,        // CUDA refused a launch, or had failed before; outputs are undefined
+  interrupted,         // the context's Interrupt asked for it; outputs are undefined
 };
 
-/// The result of a call. On anything but `ok` and `device_error` no output was written.
+/// The result of a call. On anything but `ok`, `device_error` and `interrupted` no output was
+/// written.
 struct [[nodiscard]] Status {
   StatusCode code = StatusCode::ok;
   const char* argument = "";  // name of the argument at fault; static text

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "api/call_interrupt.h"
 #include "backend.h"
 #include "tautstring/status.h"
 #include "tautstring/view.h"
@@ -104,7 +105,14 @@ Status dispatch(const Arguments& arguments,
   if (!arguments.ok()) return arguments.status();
   const Backend* backend = find_backend(context.device);
   if (backend == nullptr || backend->*function == nullptr) return unsupported_device();
-  return (backend->*function)(call, context);
+  if (context.interrupt == nullptr) return (backend->*function)(call, context);
+  constexpr Status interrupted = {.code = StatusCode::interrupted};
+  CallInterrupt interrupt(*context.interrupt);
+  if (interrupt.wanted()) return interrupted;
+  Context asking = context;
+  asking.interrupt = &interrupt;
+  const Status status = (backend->*function)(call, asking);
+  return status.ok() && interrupt.was_wanted() ? interrupted : status;
 }
 
 }  // namespace tautstring::detail

@@ -38,6 +38,9 @@ std::size_t describe(const Status& status, char* buffer, std::size_t size) noexc
       length = std::snprintf(buffer, size, "out of memory: %.0f bytes of scratch", status.given);
       break;
     case StatusCode::device_error: length = describe_device_error(status, buffer, size); break;
+    case StatusCode::interrupted:
+      length = std::snprintf(buffer, size, "interrupted: the call was stopped before its end");
+      break;
   }
   return static_cast<std::size_t>(std::max(length, 0));
 }

@@ -78,6 +78,7 @@ class ImageGradient {
     bool goes_back = true;
     bool went_back = true;
     for (int k = done - 1; k >= 0 && (goes_back || went_back); --k) {
+      if (is_interrupted(context_)) return;
       went_back = goes_back && k < done - 1;
       goes_back = iterate_back(image, k, done);
     }

@@ -84,7 +84,7 @@ class LongRows {
   void solve(std::int64_t row, const Context& threads) noexcept {
     RowPath path = rows_.solve(row, threads);
     if (path == RowPath::wide) path = wide_.solve(row, threads);
-    if (path == RowPath::unusual) careful_(row);
+    if (path == RowPath::unusual && !is_interrupted(threads)) careful_(row);
   }
 
   static std::size_t scratch_bytes(std::int32_t n, int tasks) noexcept {
@@ -115,15 +115,20 @@ template <class T>
 void forward_long_rows(const Forward1d& call, std::byte* block, const Context& context) noexcept {
   const CpuTarget& target = chosen_cpu_target();
   if (shares_rows(call.rows, context)) {
+    const Context one_thread = {.interrupt = context.interrupt};
     for_each_chunk(Sharing(call.rows.count, 1, context), block,
                    LongRows<double>::scratch_bytes(call.rows.n, 1), context, [&](Scratch& scratch) {
-                     return [rows = LongRows<T>(call, target, scratch, 1)](
-                                std::int64_t row, std::int64_t) mutable { rows.solve(row, {}); };
+                     return [rows = LongRows<T>(call, target, scratch, 1), &one_thread](
+                                std::int64_t row, std::int64_t) mutable {
+                       rows.solve(row, one_thread);
+                     };
                    });
     return;
   }
   LongRows<T> rows(call, target, Scratch(block), concurrency(context));
-  for (std::int64_t row = 0; row < call.rows.count; ++row) rows.solve(row, context);
+  for (std::int64_t row = 0; row < call.rows.count && !is_interrupted(context); ++row) {
+    rows.solve(row, context);
+  }
 }
 
 template <class T>

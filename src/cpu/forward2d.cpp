@@ -66,6 +66,7 @@ class ImageSolver {
     for (bool stops = false; !stops;) {
       if (call_.momentum != nullptr) momentum_of(image)[done] = momentum;
       iterations_.iterate(partition_of(image, done, true), partition_of(image, done, false));
+      if (is_interrupted(context_)) return;
       ++done;
       stops = done == call_.solver.iterations;
       const bool looks = call_.solver.tol > 0 && (stops || done % kIterationsBetweenLooks == 0);

@@ -15,6 +15,7 @@ class ImageGap {
  public:
   ImageGap(const Gap2d& call, Scratch& scratch, const Context& context) noexcept
       : call_(call),
+        context_(context),
         iterations_(call.images, call.row_lam, call.column_lam,
                     IterationArrays<double>(scratch, call.images), context),
         y_(scratch.take<double>(iterations_.arrays().pixels)) {}
@@ -39,6 +40,7 @@ class ImageGap {
     double gap = std::numeric_limits<double>::infinity();
     for (int done = 1;; ++done) {
       iterations_.iterate(nullptr, nullptr);
+      if (is_interrupted(context_)) return gap;
       const bool is_last = done == most;
       if (is_last || done % kIterationsBetweenLooks == 0) {
         gap = std::fmin(gap, iterations_.quality_of(y_).gap);  // one that overflows is no number
@@ -61,6 +63,7 @@ class ImageGap {
   }
 
   const Gap2d& call_;
+  const Context context_;  // of the passes
   ImageIterations<double> iterations_;
   double* y_;  // less x's offset
 };

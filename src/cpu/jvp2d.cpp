@@ -62,6 +62,7 @@ class ImageTangent {
     const ConstRowArray column_lam = column_lam_lines(call_.tangent_column_lam, images, image);
     const SavedPasses saved(images);
     for (int k = 0; k < iterations_of(solved, image); ++k) {
+      if (is_interrupted(context_)) return;
       const double momentum =
           solved.momentum == nullptr ? 0 : solved.momentum[image * solved.iterations + k];
       for (std::int64_t i = 0; i < s_.pixels; ++i) {

@@ -163,17 +163,19 @@ template <class T>
 RowPath LongRow<T>::solve(std::int64_t row, const Context& threads) noexcept {
   open(row, threads);
   const RowPath path = choose(row, threads);
-  if (path == RowPath::unusual || path == RowPath::wide) return path;
+  if (path == RowPath::unusual || path == RowPath::wide || is_interrupted(threads)) return path;
 
   const bool searched = path == RowPath::lanes;
   plan_ = {};
   stretch_ = kLongestStretch;
   if (searched) find_cuts(threads);
+  if (is_interrupted(threads)) return path;  // not all cuts may be there
   const std::int32_t tiles = lay_tiles(concurrency(threads));
   in_parallel(tiles, 1, threads, [&](std::int32_t t, std::int32_t, const PieceScratch<T>& task) {
     if (!unusual_) solve_tile(s_.tiles[t], searched, task);
   });
   if (unusual_) return RowPath::unusual;
+  if (is_interrupted(threads)) return path;  // nor all tiles be finished
   if (tiles > 1) finish_gaps(tiles, threads);
   if (!straight_) write(row, threads);
   return path;

@@ -76,7 +76,8 @@ class LongRow {
   LongRow(const Forward1d& call, const CpuTarget& target, const LongRowScratch<T>& scratch) noexcept
       : call_(call), kernels_(target.kernels<T>()), s_(scratch), n_(call.rows.n) {}
 
-  /// Solves a row and writes it out, unless its path is for others (wide, unusual).
+  /// Solves a row and writes it out, unless its path is for others (wide, unusual) or the call is
+  /// interrupted.
   [[nodiscard]] RowPath solve(std::int64_t row, const Context& threads) noexcept;
 
  private:

@@ -21,6 +21,12 @@ inline int concurrency(const Context& context) noexcept {
   return context.executor == nullptr ? 1 : std::max(context.executor->concurrency(), 1);
 }
 
+/// Whether the work of this call is to stop: what has not been done yet may be left out. Once true
+/// on one thread, it stays true on all that learn of that thread's work.
+inline bool is_interrupted(const Context& context) noexcept {
+  return context.interrupt != nullptr && context.interrupt->wanted();
+}
+
 /// How work is shared out: tasks take chunks of it, so that slow parts do not
 /// leave threads idle. Parts never depend on one another: which task takes one
 /// cannot change its bits.
@@ -112,14 +118,15 @@ class ChunkRanges {
     }
   }
 
-  /// Calls use(chunk) as one of the tasks.
+  /// Calls use(chunk) as one of the tasks, until the call is interrupted.
   template <class Use>
-  void take(int task, const Use& use) noexcept {
+  void take(int task, const Context& context, const Use& use) noexcept {
     for (int r = 0; r < count_; ++r) {
       Range& range = ranges_[(task + r) % count_];
       for (;;) {
         const std::int64_t chunk = range.next.fetch_add(1, std::memory_order_relaxed);
         if (chunk >= range.end) break;
+        if (is_interrupted(context)) return;
         use(chunk);
       }
     }
@@ -136,7 +143,8 @@ class ChunkRanges {
 };
 
 /// Makes a worker for each task, make(scratch), and calls worker(first, last) for
-/// every chunk. Every task has `task_bytes` of the memory at `block`.
+/// every chunk. Every task has `task_bytes` of the memory at `block`. Where the call
+/// is interrupted chunks are left out: nothing may then rely on what they write.
 template <class Make>
 void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_bytes,
                     const Context& context, const Make& make) noexcept {
@@ -145,13 +153,14 @@ void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_b
     const Make& make;
     std::byte* block;
     std::size_t task_bytes;
+    const Context& context;
     ChunkRanges ranges;
-  } shared{sharing, make, block, task_bytes, ChunkRanges(sharing.chunks(), sharing.tasks)};
+  } shared{sharing, make, block, task_bytes, context, ChunkRanges(sharing.chunks(), sharing.tasks)};
   const auto task = [](void* argument, int i) {
     Shared& s = *static_cast<Shared*>(argument);
     Scratch scratch(s.block + static_cast<std::size_t>(i) * s.task_bytes);
     auto worker = s.make(scratch);
-    s.ranges.take(i, [&](std::int64_t chunk) {
+    s.ranges.take(i, s.context, [&](std::int64_t chunk) {
       const std::int64_t first = chunk * s.sharing.chunk;
       worker(first, std::min(first + s.sharing.chunk, s.sharing.count));
     });

@@ -38,6 +38,8 @@ TEST(Status, DescribesEveryCode) {
   EXPECT_EQ(message({.code = StatusCode::device_error, .device_error = 700}),
             capabilities().cuda ? "CUDA error 700: an illegal memory access was encountered"
                                 : "CUDA error 700: no CUDA in this build");
+  EXPECT_EQ(message({.code = StatusCode::interrupted}),
+            "interrupted: the call was stopped before its end");
 }
 
 TEST(Status, CheckThrowsWithTheMessageAndTheStatus) {
