@@ -32,8 +32,9 @@ enum class LineSearch : std::uint8_t { interpolation, halving };
 struct Newton1d {
   int iterations = 100;  // at most, of each row; not counting those on rows of pairs
   /// A row has converged once its duality gap is at most tol times its objective, or nothing but
-  /// rounding. As every iteration solves for its bounds exactly, the last one mostly comes down to
-  /// that at once; values within 1e-12 of the range need it, as gaps are squares.
+  /// rounding, before the result is rounded to its dtype. As every iteration solves for its bounds
+  /// exactly, the last one mostly comes down to that at once; values within 1e-12 of the range need
+  /// it, as gaps are squares.
   double tol = 0;
   LineSearch line_search = LineSearch::interpolation;
   /// Whether rows that have not converged by then are solved directly.
@@ -50,10 +51,13 @@ struct NewtonResults1d {
   std::span<std::uint32_t> partition = {};  // as prox_tv1d leaves it
   /// Of x's shape but for n - 1 along dim: u_i = sum of x - y up to i, of the smooth y in any mode.
   View dual = {};  // may be the start itself
-  /// Of each row. The gap is what the objective at y, before that is rounded to x's dtype, is above
-  /// the optimum at most. Converged is 1 where the iterations came to their end by themselves: 0
-  /// for rows that are solved directly, or not at all (`polish`), and for those that are not
-  /// iterated on: empty, copied (lam 0), NaN, or with an edge of lam 0. These have 0 iterations.
+  /// Of each row. The gap is an upper bound on how far the objective at y is from the optimum, of y
+  /// as it is returned: rounded to its dtype and, in mode sharp, of the smooth row that it stands
+  /// for, x - (y - x). It is infinite where y has overflowed its dtype. Converged is 1 where the
+  /// iterations came to their end by themselves and, with a tolerance, that gap is within it: a
+  /// 16-bit y may not hold it. It is 0 for rows that are solved directly, or not at all (`polish`),
+  /// and for those that are not iterated on: empty, copied (lam 0), NaN, or with an edge of lam 0.
+  /// These have 0 iterations.
   std::span<double> gap = {};
   std::span<std::int32_t> iterations = {};
   std::span<std::uint8_t> converged = {};

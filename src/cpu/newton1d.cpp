@@ -34,7 +34,7 @@ class NewtonChunks {
     lanes_.iterations = call.newton.iterations;
     lanes_.tol = call.newton.tol;
     lanes_.sharp = call.problem.mode == Mode::sharp;
-    lanes_.wants_dual = call.dual.given || call.gap != nullptr;
+    lanes_.wants_dual = call.dual.given || wants_quality(call) || call.newton.tol > 0;
   }
 
   void operator()(std::int64_t first, std::int64_t last) noexcept {
@@ -172,9 +172,35 @@ class NewtonChunks {
         words[row * size + i] = static_cast<std::uint32_t>(lanes_.words[i * count_ + j]);
       }
     }
-    if (call_.gap != nullptr) call_.gap[row] = lanes_.gap[j];
     if (call_.iterations != nullptr) call_.iterations[row] = lanes_.done[j];
-    if (call_.converged != nullptr) call_.converged[row] = 1;
+    if (!wants_quality(call_)) {
+      if (call_.converged != nullptr) call_.converged[row] = 1;
+      return;
+    }
+    const double scale = lanes_.scale[j];
+    const RowQuality quality = quality_of(j);
+    if (call_.gap != nullptr) call_.gap[row] = quality.reported_gap() / scale / scale;
+    if (call_.converged != nullptr) {
+      call_.converged[row] = quality.is_within(call_.newton.tol) ? 1 : 0;
+    }
+  }
+
+  /// Of the row in lane j as it is returned.
+  [[nodiscard]] RowQuality quality_of(std::int32_t j) const noexcept {
+    const double scale = lanes_.scale[j];
+    const ReturnedRow returned = {call_.problem.y.dtype, lanes_.sharp, lanes_.offset[j], scale};
+    if (returned.is_exact()) return {lanes_.gap[j], lanes_.objective[j]};
+    const auto in_lane = [&](const double* numbers) {
+      return [=, this](std::int32_t k) { return numbers[std::int64_t{k} * count_ + j]; };
+    };
+    const auto x = in_lane(lanes_.x);
+    const auto y = in_lane(lanes_.values);
+    const auto u = in_lane(lanes_.u);
+    const auto edge_lam = in_lane(lanes_.edge_lam);
+    return quality_of_row(
+        n_, x, [&](std::int32_t i) { return returned.smooth(y(i), x(i)); },
+        [&](std::int32_t e) { return u(e) * scale; },
+        [&](std::int32_t e) { return lanes_.edge_lam == nullptr ? lanes_.lam[j] : edge_lam(e); });
   }
 
   /// Whether rows are in memory as they are computed with.

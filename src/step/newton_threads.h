@@ -22,6 +22,7 @@
 
 #include "step/host_device.h"
 #include "step/newton_row.h"
+#include "step/row_quality.h"
 
 namespace tautstring::detail {
 
@@ -73,7 +74,6 @@ struct NewtonOutcome {
   int iterations;
   bool converged;
   bool is_clean;  // whether the result jumps as its dual variables say
-  double gap;
 };
 
 template <class Threads, int kItems>
@@ -85,8 +85,75 @@ class NewtonThreads {
         row_({n, memory.x, memory.u, memory.lam, memory.row_lam}),
         range_(memory.range) {}
 
-  TAUTSTRING_HOST_DEVICE NewtonOutcome solve(const NewtonOptions& options,
-                                             bool has_start) noexcept {
+  /// With a tolerance iterations end where the target is within it. What becomes of that, without
+  /// the jumps that are held the wrong way, may not be: then they go on to the end.
+  TAUTSTRING_HOST_DEVICE NewtonOutcome solve(NewtonOptions options, bool has_start) noexcept {
+    for (;; options.tol = 0) {
+      const NewtonOutcome outcome = search(options, has_start);
+      if (options.tol == 0 || !outcome.converged) return outcome;
+      const auto as_it_is = [](double value, double /*sample*/) { return value; };
+      if (quality_of(as_it_is).is_within(options.tol)) return outcome;
+    }
+  }
+
+  /// Calls use(i, value, u, jump) for the thread's samples, with u and the sign of the jump (0:
+  /// none) those of the edge behind.
+  template <class Use>
+  TAUTSTRING_HOST_DEVICE void for_each_result(const Use& use) const noexcept {
+    for_each([&](int i) {
+      if (index(i) < level_.n) use(index(i), mean_[i], clipped(target_[i], lam_[i]), jump_sign(i));
+    });
+  }
+
+  /// Of the result as it is returned: returned(value, x) is what becomes of a value, counted as its
+  /// sample x is. All threads call it together.
+  template <class Returned>
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE RowQuality
+  quality_of(const Returned& returned) const noexcept {
+    double y[kItems] = {};
+    double last_u = 0;
+    for_each([&](int i) {
+      if (index(i) < level_.n) y[i] = returned(mean_[i], x_[i]);
+      last_u = clipped(target_[i], lam_[i]);
+    });
+    const Neighbours others = threads_.neighbours(y[0], last_u);
+    RowQuality own;
+    double u_before = others.before;
+    for_each([&](int i) {
+      if (index(i) >= level_.n) return;
+      const double u = clipped(target_[i], lam_[i]);
+      own.add_sample(x_[i] - y[i], u - u_before);
+      u_before = u;
+      const double behind = i + 1 >= items_ ? others.behind : y[i + 1 < kItems ? i + 1 : i];
+      if (!is_end(i)) own.add_edge(behind - y[i], u, lam_[i]);
+    });
+    double sums[2] = {own.gap, own.objective};
+    threads_.sum(sums, false);
+    return {sums[0], sums[1]};
+  }
+
+ private:
+  static_assert(kItems <= 32);  // bits of a mask
+
+  struct Level {
+    std::int32_t n;
+    double* x;
+    double* u;
+    double* lam;
+    double row_lam;
+  };
+
+  /// Of a whole step to the target.
+  struct Worth {
+    double slope;
+    double bend;
+    bool violates;  // the target its bounds, or the way that it should jump
+  };
+
+  // --- From the start to the result ---
+
+  TAUTSTRING_HOST_DEVICE NewtonOutcome search(const NewtonOptions& options,
+                                              bool has_start) noexcept {
     const int levels = has_start ? 1 : newton_levels(row_.n);
     threads_.sync();
     find_drift();
@@ -109,33 +176,6 @@ class NewtonThreads {
     finish(outcome);
     return outcome;
   }
-
-  /// Calls use(i, value, u, jump) for the thread's samples, with u and the sign of the jump (0:
-  /// none) those of the edge behind.
-  template <class Use>
-  TAUTSTRING_HOST_DEVICE void for_each_result(const Use& use) const noexcept {
-    for_each([&](int i) {
-      if (index(i) < level_.n) use(index(i), mean_[i], clipped(target_[i], lam_[i]), jump_sign(i));
-    });
-  }
-
- private:
-  static_assert(kItems <= 32);  // bits of a mask
-
-  struct Level {
-    std::int32_t n;
-    double* x;
-    double* u;
-    double* lam;
-    double row_lam;
-  };
-
-  /// Of a whole step to the target.
-  struct Worth {
-    double slope;
-    double bend;
-    bool violates;  // the target its bounds, or the way that it should jump
-  };
 
   // --- Rows of pairs ---
 
@@ -277,7 +317,7 @@ class NewtonThreads {
       const Worth worth = look();
       const bool is_near = !worth.violates || (options.tol > 0 && has_gap_of(options.tol));
       if (is_near || iteration >= limit || !step(worth, options.halves)) {
-        return {iteration, is_near, true, 0};
+        return {iteration, is_near, true};
       }
     }
   }
@@ -452,9 +492,8 @@ class NewtonThreads {
       find_values();
       unsigned made_up = 0;
       for_each_jump([&](int i, double jump) { made_up |= as_held(i, jump) > 0 ? 0 : 1U << i; });
-      double gap[1] = {gap_of_excess()};
-      outcome.is_clean = !threads_.sum(gap, made_up != 0);
-      outcome.gap = gap[0];
+      double nothing[1] = {0};
+      outcome.is_clean = !threads_.sum(nothing, made_up != 0);
       if (outcome.is_clean || cleaning == kNewtonCleanings) return;
       held_ &= ~made_up;
       aim();

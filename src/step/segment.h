@@ -32,6 +32,12 @@ template <class T>
   return sample == smooth ? sample : sample + (sample - smooth);
 }
 
+/// The smooth value that a result stands for, which is sharpened or is that value itself.
+template <class T>
+[[nodiscard]] constexpr T mirror_back(T result, T sample, bool sharp) noexcept {
+  return sharp ? sample - (result - sample) : result;
+}
+
 /// Keeps rounding from turning a jump around: beside a border marked up the
 /// value is not below its left neighbour's, and not above beside one marked down.
 template <class T>

@@ -106,6 +106,20 @@ def test_the_gap_of_what_has_converged_is_nothing_but_rounding(make):
     assert (info.gap <= 1e-14 * objective(x, y, 0.7)).all()
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_report_is_about_what_is_returned(make, dtype, mode):
+    x = (100 + make(6, 200).sigmoid()).to(dtype)
+    y, info = solve(x, 0.01, Newton(tol=1e-4), mode=mode, return_info=True)
+    wide, y = x.double(), y.double()
+    smooth = 2 * wide - y if mode == "sharp" else y
+    at_y = objective(wide, smooth, 0.01)
+    excess = at_y - objective(wide, tautstring.prox_tv1d(wide, 0.01), 0.01)
+    assert (info.gap >= excess - 1e-12 * at_y).all()
+    assert torch.equal(info.converged, info.gap <= 1e-4 * at_y)
+    assert not info.converged.any() if dtype.itemsize == 2 else info.converged.all()
+
+
 @pytest.mark.parametrize("tol", [0, 1e-3])
 def test_gap_bounds_what_is_above_the_optimum(make, tol):
     x = make(6, 200)

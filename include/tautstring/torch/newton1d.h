@@ -28,8 +28,10 @@ struct ProxTv1dNewtonOptions {
 /// How the iterations of each row ended, as in NewtonResults1d; nothing of it has a gradient.
 struct ProxTv1dNewtonInfo {
   torch::Tensor iterations;  // int32
-  torch::Tensor gap;         // float64: what the objective is above the optimum, at most
-  torch::Tensor converged;   // bool: whether the iterations came to their end by themselves
+  torch::Tensor gap;         // float64: bounds how far the returned row is from the optimum
+  /// bool: whether the iterations came to their end by themselves and, with a tolerance, that gap
+  /// is within it.
+  torch::Tensor converged;
   /// float64, of x's shape but for n - 1 along dim: what ProxTv1dNewtonOptions::start of a later
   /// call takes.
   torch::Tensor dual;

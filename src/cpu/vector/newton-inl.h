@@ -228,6 +228,10 @@ class NewtonSweeps : NewtonVectors {
     M is_done = hn::And(hn::Gt(iterations_, hn::Zero(d)), hn::LoadMaskBits(d, &rows_.taken));
     if (!hn::AllFalse(d, hn::And(is_wrong_, is_done))) drop_made_up();
     is_done = hn::AndNot(NewtonFinish<Lams>(rows_, level_.lams).finish(), is_done);
+    if constexpr (kByGap) {  // the targets were within the tolerance: are the results, too?
+      const V most = hn::Mul(hn::Set(d, rows_.tol), hn::LoadU(d, rows_.objective));
+      is_done = hn::And(is_done, hn::Le(hn::LoadU(d, rows_.gap), most));
+    }
     const hn::Rebind<std::int32_t, D> di;
     hn::StoreU(hn::DemoteTo(di, hn::IfThenElseZero(is_done, iterations_)), di, rows_.done);
   }

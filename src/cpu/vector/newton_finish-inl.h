@@ -88,23 +88,32 @@ class NewtonFinish : NewtonVectors {
   HWY_INLINE void store_dual() noexcept {
     const D d;
     const V unscale = unscaling();
-    V before = hn::Zero(d);
-    V gap = hn::Zero(d);
+    V sum = hn::Zero(d);  // of the changes since the last jump
+    V before = sum;
+    V gap = sum;
+    V objective = sum;
     for (std::int32_t k = 0;; ++k) {
       const bool is_last = k + 1 == rows_.n;
-      const V change = hn::Sub(at(rows_.x, k), at(rows_.values, k));
+      const V value = at(rows_.values, k);
+      const V change = hn::Sub(at(rows_.x, k), value);
       V here = at(rows_.u, k);
       if (!is_last) {
-        const V within = clipped(hn::Add(before, change), lams_.at(k));
-        here = hn::IfThenElse(at(rows_.fixed, k), here, within);
+        const M is_fixed = at(rows_.fixed, k);
+        const V lam = lams_.at(k);
+        sum = hn::IfThenElse(is_fixed, here, hn::Add(sum, change));
+        here = clipped(sum, lam);
         put(rows_.u, k, hn::Mul(here, unscale));
+        const V rise = hn::Sub(at(rows_.values, k + 1), value);
+        objective = hn::Add(objective, hn::Mul(lam, hn::Abs(rise)));
       }
       const V lost = hn::Sub(change, hn::Sub(here, before));
       gap = hn::Add(gap, half(hn::Mul(lost, lost)));
+      objective = hn::Add(objective, half(hn::Mul(change, change)));
       if (is_last) break;
       before = here;
     }
-    hn::StoreU(hn::Mul(hn::Mul(gap, unscale), unscale), d, rows_.gap);
+    hn::StoreU(gap, d, rows_.gap);
+    hn::StoreU(objective, d, rows_.objective);
   }
 
   HWY_INLINE M store_y() noexcept {

@@ -20,7 +20,7 @@ struct NewtonLanes {
   int iterations = 0;
   double tol = 0;
   bool sharp = false;
-  bool wants_dual = false;  // and the gap
+  bool wants_dual = false;  // and its gap and objective; so with a tolerance
 
   /// newton_lane_samples a lane. Given, the first n, as they are in memory.
   double* x = nullptr;
@@ -32,11 +32,12 @@ struct NewtonLanes {
   std::uint64_t* words = nullptr;  // comes out as the partition
 
   std::uint8_t taken = 0;  // bit j: lane j has a row; those of others may hold anything
-  double offset[kMostNewtonLanes] = {};  // what is taken off x
-  double scale[kMostNewtonLanes] = {};   // and what it is then multiplied by
-  double range[kMostNewtonLanes] = {};   // of x, in that scale
-  double lam[kMostNewtonLanes] = {};     // in that scale
-  double gap[kMostNewtonLanes] = {};
+  double offset[kMostNewtonLanes] = {};      // what is taken off x
+  double scale[kMostNewtonLanes] = {};       // and what it is then multiplied by
+  double range[kMostNewtonLanes] = {};       // of x, in that scale
+  double lam[kMostNewtonLanes] = {};         // in that scale
+  double gap[kMostNewtonLanes] = {};         // of the result before it is rounded, in that scale
+  double objective[kMostNewtonLanes] = {};   // likewise
   std::int32_t done[kMostNewtonLanes] = {};  // iterations; 0: not solved here
 };
 

@@ -17,7 +17,9 @@
 #include "cuda/warp/row_threads.cuh"
 #include "step/image/gap.h"
 #include "step/newton_threads.h"
+#include "step/row/returned_row.h"
 #include "step/row/row_io.h"
+#include "step/row_quality.h"
 #include "step/segment.h"
 #include "tautstring/partition.h"
 
@@ -51,6 +53,7 @@ struct NewtonCall {
   NewtonRows<void> dual;
   bool sharp;
   bool polish;
+  bool wants_quality;
   NewtonOptions options;
   std::uint32_t* partition;  // null: not wanted; so the next three
   double* gap;
@@ -92,8 +95,16 @@ class AgentNewton {
     if (threads_.thread() == 0) call_.left[row] = is_left ? 1 : 0;
     if (is_left) return;
     store(row, newton);
+    RowQuality quality = {};
+    if (call_.wants_quality) {
+      const ReturnedRow returned = {call_.y.dtype, call_.sharp, origin_};
+      quality = newton.quality_of([&](double mean, double x) {
+        return returned.smooth(result(mean, x + origin_), x);  // of samples so counted none is lost
+      });
+      outcome.converged = outcome.converged && quality.is_within(call_.options.tol);
+    }
     if (threads_.thread() != 0) return;
-    if (call_.gap != nullptr) call_.gap[row] = outcome.gap;
+    if (call_.gap != nullptr) call_.gap[row] = quality.reported_gap();
     if (call_.iterations != nullptr) call_.iterations[row] = outcome.iterations;
     if (call_.converged != nullptr) call_.converged[row] = outcome.converged ? 1 : 0;
   }
@@ -164,6 +175,12 @@ class AgentNewton {
     return !threads_.any(!is_finite);
   }
 
+  /// Of a sample, before it is rounded.
+  [[nodiscard]] __device__ double result(double mean, double sample) const noexcept {
+    const double smooth = mean + origin_;
+    return call_.sharp ? mirror(sample, smooth) : smooth;
+  }
+
   template <class Newton>
   __device__ void store(std::int64_t row, const Newton& newton) noexcept {
     const auto words = static_cast<int>(partition_words(call_.n));
@@ -171,9 +188,8 @@ class AgentNewton {
     for (int w = threads_.thread(); w < words; w += kThreads) codes_[w] = w == 0 ? kPlain : 0;
     threads_.sync();
     newton.for_each_result([&](std::int32_t i, double mean, double u, int jump) {
-      const double smooth = mean + origin_;
-      const double value = call_.sharp ? mirror(sample(row, i), smooth) : smooth;
-      store_as(call_.y.data, call_.y.dtype, call_.y.place(row, i), value);
+      const double x = call_.sharp ? sample(row, i) : 0;
+      store_as(call_.y.data, call_.y.dtype, call_.y.place(row, i), result(mean, x));
       if (i + 1 == call_.n) return;
       if (call_.dual.data != nullptr) {
         store_as(call_.dual.data, call_.dual.dtype, call_.dual.place(row, i), u);

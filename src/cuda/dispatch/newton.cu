@@ -45,6 +45,7 @@ NewtonCall lay_out(const NewtonForward1d& call, std::uint8_t* left) noexcept {
   if (call.dual.given) result.dual = NewtonRows<void>(call.dual, rows);
   result.sharp = problem.mode == Mode::sharp;
   result.polish = call.newton.polish;
+  result.wants_quality = wants_quality(call);
   result.options = {call.newton.iterations, call.newton.tol,
                     call.newton.line_search == LineSearch::halving};
   result.partition = problem.partition;

@@ -11,11 +11,13 @@
 #include "step/image/gap.h"
 #include "step/newton_row.h"
 #include "step/row/forward_worker.h"
+#include "step/row/returned_row.h"
 #include "step/row/row_io.h"
 #include "step/row/row_solver.h"
 #include "step/row/row_values.h"
 #include "step/row/scaling.h"
 #include "step/row/scratch.h"
+#include "step/row_quality.h"
 #include "step/segment.h"
 #include "step/taut_string.h"
 
@@ -41,6 +43,12 @@ inline std::size_t newton_scratch_bytes(std::int32_t n) noexcept {
   Scratch counter(nullptr);
   NewtonScratch(counter, n);
   return counter.used();
+}
+
+/// Whether rows are to be evaluated as they are returned.
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool wants_quality(
+    const NewtonForward1d& call) noexcept {
+  return call.gap != nullptr || (call.converged != nullptr && call.newton.tol > 0);
 }
 
 /// How a row is counted: its samples less an offset, times a power of two.
@@ -76,7 +84,7 @@ class NewtonWorker {
           row, loaded.kind == Kind::copied ? 0 : std::numeric_limits<double>::quiet_NaN());
     }
     Outcome outcome;
-    if (loaded.kind == Kind::usual) outcome = iterate(row, loaded.frame);
+    if (loaded.kind == Kind::usual) outcome = solve(row, loaded.frame);
     if (!outcome.converged && (loaded.kind == Kind::split || call_.newton.polish)) {
       solver_.solve({.n = n(), .per_edge = n() > 1});  // which finds nothing there to scale
     }
@@ -140,8 +148,21 @@ class NewtonWorker {
     return {lam_low == 0 ? Kind::split : Kind::usual, frame};
   }
 
+  /// With a tolerance iterations end where their target is within it. What becomes of that, without
+  /// the jumps that are held the wrong way, may not be: then they go on to the end.
+  TAUTSTRING_HOST_DEVICE Outcome solve(std::int64_t row, const NewtonFrame& frame) noexcept {
+    for (double tol = call_.newton.tol;; tol = 0) {
+      const Outcome outcome = iterate(row, frame, tol);
+      if (tol == 0 || !outcome.converged) return outcome;
+      find_dual();
+      const auto as_it_is = [](double value, double /*sample*/) { return value; };
+      if (quality_of(as_it_is).is_within(tol)) return outcome;
+    }
+  }
+
   /// Leaves values and codes in scratch, as the direct solver does.
-  TAUTSTRING_HOST_DEVICE Outcome iterate(std::int64_t row, const NewtonFrame& frame) noexcept {
+  TAUTSTRING_HOST_DEVICE Outcome iterate(std::int64_t row, const NewtonFrame& frame,
+                                         double tol) noexcept {
     const NewtonArrays arrays = {.x = s_.row.x,
                                  .lam = s_.row.lam,
                                  .u = s_.u,
@@ -152,7 +173,7 @@ class NewtonWorker {
                                  .coarse_lam = s_.coarse_lam};
     NewtonRow newton(arrays, n(), frame.range,
                      {.iterations = call_.newton.iterations,
-                      .tol = call_.newton.tol,
+                      .tol = tol,
                       .halves = call_.newton.line_search == LineSearch::halving});
     Outcome outcome;
     outcome.converged = newton.solve(load_start(row, frame.scale));
@@ -182,32 +203,20 @@ class NewtonWorker {
     return true;
   }
 
-  /// From the values in scratch.y: their running sum, which at a jump is the bound itself. So edges
-  /// have none of the gap, which is what the dual lacks of x - y where it is clipped.
-  TAUTSTRING_HOST_DEVICE void store_dual(std::int64_t row, const NewtonFrame& frame) noexcept {
-    const double* x = s_.row.x;
-    const double* y = s_.row.y;
-    double* dual = s_.u;
-    double before = 0;
-    double gap = 0;
-    for (std::int32_t i = 0; i < n(); ++i) {
-      const double change = x[i] - y[i];
-      double here = 0;
-      if (i + 1 < n()) {
-        const double lam = s_.row.lam[i];
-        const int jump = jump_sign(s_.row.codes[i + 1]);
-        here = jump == 0 ? std::min(std::max(before + change, -lam), lam) : -jump * lam;
-        dual[i] = here;
-      }
-      const double lost = change - (here - before);
-      gap += lost * lost / 2;
-      before = here;
+  /// From the smooth values in scratch.y: the running sum of the change from one jump, where it is
+  /// the bound itself, to the next, within its bounds.
+  TAUTSTRING_HOST_DEVICE void find_dual() noexcept {
+    double sum = 0;
+    for (std::int32_t e = 0; e + 1 < n(); ++e) {
+      const double lam = s_.row.lam[e];
+      const int jump = jump_sign(s_.row.codes[e + 1]);
+      sum = jump == 0 ? sum + (s_.row.x[e] - s_.row.y[e]) : -jump * lam;
+      s_.u[e] = std::min(std::max(sum, -lam), lam);
     }
-    if (call_.dual.given) {
-      multiply(dual, n() - 1, 1 / frame.scale);
-      store_row(call_.dual.row(call_.problem.rows, row), n() - 1, dual);
-    }
-    if (call_.gap != nullptr) call_.gap[row] = gap / frame.scale / frame.scale;
+  }
+  TAUTSTRING_HOST_DEVICE void store_dual(std::int64_t row, double scale) noexcept {
+    multiply(s_.u, n() - 1, 1 / scale);
+    store_row(call_.dual.row(call_.problem.rows, row), n() - 1, s_.u);
   }
 
   TAUTSTRING_HOST_DEVICE void store_no_dual(std::int64_t row, double value) noexcept {
@@ -220,10 +229,32 @@ class NewtonWorker {
   }
 
   TAUTSTRING_HOST_DEVICE void store(std::int64_t row, const NewtonFrame& frame,
-                                    const Outcome& outcome) noexcept {
-    if (call_.dual.given || call_.gap != nullptr) store_dual(row, frame);
+                                    Outcome outcome) noexcept {
+    if (call_.dual.given || wants_quality(call_)) find_dual();
     store_y(row, frame);
+    if (wants_quality(call_)) {
+      const Forward1d& problem = call_.problem;
+      const ReturnedRow returned = {problem.y.dtype, problem.mode == Mode::sharp, frame.offset,
+                                    frame.scale};
+      const RowQuality quality =
+          quality_of([&](double result, double x) { return returned.smooth(result, x); });
+      if (call_.gap != nullptr) {
+        call_.gap[row] = quality.reported_gap() / frame.scale / frame.scale;
+      }
+      outcome.converged = outcome.converged && quality.is_within(call_.newton.tol);
+    }
+    if (call_.dual.given) store_dual(row, frame.scale);
     store_outcome(row, outcome);
+  }
+
+  /// By the dual in scratch.u, of what `smooth(value, sample)` makes of the values in scratch.y.
+  template <class Smooth>
+  [[nodiscard]] TAUTSTRING_HOST_DEVICE RowQuality quality_of(const Smooth& smooth) const noexcept {
+    const NewtonScratch& s = s_;
+    return quality_of_row(
+        n(), [&](std::int32_t i) { return s.row.x[i]; },
+        [&](std::int32_t i) { return smooth(s.row.y[i], s.row.x[i]); },
+        [&](std::int32_t e) { return s.u[e]; }, [&](std::int32_t e) { return s.row.lam[e]; });
   }
 
   TAUTSTRING_HOST_DEVICE void store_y(std::int64_t row, const NewtonFrame& frame) noexcept {

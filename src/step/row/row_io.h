@@ -66,6 +66,13 @@ template <class Storage, class T>
   }
 }
 
+/// A value as an array of a dtype holds it.
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline double rounded_to(DType dtype, double value) noexcept {
+  return with_storage(dtype, [&](auto storage) {
+    return from_storage<double>(to_storage<decltype(storage)>(value));
+  });
+}
+
 TAUTSTRING_HOST_DEVICE inline double load_element(const RowSpan<const void>& row, std::int64_t i) {
   return with_storage(row.dtype, [&](auto storage) {
     using T = decltype(storage);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reference/tv1d_reference.h"
+#include "step/row/returned_row.h"
 #include "support/rows.h"
 
 namespace tautstring::testing {
@@ -99,10 +100,12 @@ struct Solved {
   std::vector<double> y, dual;
   std::vector<int> jumps;  // behind each sample
   detail::NewtonOutcome outcome = {};
+  detail::RowQuality quality = {};  // of the result in `dtype`
 };
 
 Solved solve(int threads, const std::vector<double>& x, const std::vector<double>& lam,
-             const detail::NewtonOptions& options, const std::vector<double>& start = {}) {
+             const detail::NewtonOptions& options, const std::vector<double>& start = {},
+             detail::ReturnedRow returned = {}) {
   const auto n = static_cast<std::int32_t>(x.size());
   const auto room = static_cast<std::size_t>(detail::newton_samples(n));
   std::vector<double> samples(room), u(room), lams(room);
@@ -112,15 +115,25 @@ Solved solve(int threads, const std::vector<double>& x, const std::vector<double
   Solved solved = {std::vector<double>(x.size()), std::vector<double>(x.size()),
                    std::vector<int>(x.size())};
   Meeting meeting(threads);
+  const auto result = [&](double smooth, double sample) {
+    return returned.sharp ? detail::mirror(sample, smooth) : smooth;
+  };
+  returned.offset = x[0];
   const auto run = [&](int thread) {
     HostThreads own(meeting, thread);
     detail::NewtonThreads<HostThreads, 32> newton(
         own, {samples.data(), u.data(), lams.data(), 0, range_of(x)}, n);
     const detail::NewtonOutcome outcome = newton.solve(options, !start.empty());
-    if (thread == 0) solved.outcome = outcome;
+    const detail::RowQuality quality = newton.quality_of([&](double mean, double sample) {
+      return returned.smooth(result(mean + x[0], sample + x[0]), sample);
+    });
+    if (thread == 0) {
+      solved.outcome = outcome;
+      solved.quality = quality;
+    }
     newton.for_each_result([&](std::int32_t i, double mean, double dual, int jump) {
       const auto at = static_cast<std::size_t>(i);
-      solved.y[at] = mean + x[0];
+      solved.y[at] = detail::rounded_to(returned.dtype, result(mean + x[0], x[at]));
       solved.dual[at] = dual;
       solved.jumps[at] = jump;
     });
@@ -152,7 +165,7 @@ TEST(NewtonThreads, FindTheReferencesValuesOnEveryFamily) {
           for (std::size_t i = 0; i < x.size(); ++i) {
             ASSERT_NEAR(solved.y[i], expected[i], 1e-12 * (range_of(x) + 1e-30))
                 << family.name << " n " << n << " lam " << size << " at " << i << ", "
-                << solved.outcome.iterations << " iterations, gap " << solved.outcome.gap;
+                << solved.outcome.iterations << " iterations, gap " << solved.quality.gap;
           }
         }
       }
@@ -190,7 +203,7 @@ TEST(NewtonThreads, LeaveDualVariablesThatProveTheResult) {
         ASSERT_EQ(solved.dual[e], rise > 0 ? -problem.lam[e] : problem.lam[e]);
       }
     }
-    EXPECT_LE(solved.outcome.gap, 1e-20);
+    EXPECT_LE(solved.quality.gap, 1e-20);
   }
 }
 
@@ -216,6 +229,42 @@ TEST(NewtonThreads, FindTheSameInAnyNumber) {
   }
 }
 
+TEST(NewtonThreads, ReportWhatIsReturned) {
+  Random random(base_seed());
+  std::uniform_real_distribution<double> part;
+  for (int trial = 0; trial < 4000; ++trial) {
+    const int n = 2 + static_cast<int>(random() % 14);
+    Problem problem(random, n);
+    const double size = std::pow(10.0, 2.5 * part(random) - 2);
+    const bool is_whole = random() % 2 == 0;
+    for (double& value : problem.x) value = is_whole ? std::round(value) : value / 4 + 100;
+    for (double& value : problem.lam) value *= size;
+    std::vector<double> start;
+    if (random() % 2 == 0) {
+      for (int e = 0; e + 1 < n; ++e) start.push_back(4 * size * (2 * part(random) - 1));
+    }
+    constexpr DType kDTypes[] = {DType::float16, DType::bfloat16, DType::float32, DType::float64};
+    const detail::ReturnedRow returned = {kDTypes[trial % 4], random() % 4 == 0};
+    for (double& value : problem.x) value = detail::rounded_to(returned.dtype, value);
+    const detail::NewtonOptions options = {
+        random() % 8 == 0 ? 2 : 100, std::pow(10.0, -2 - static_cast<double>(random() % 5)), false};
+    const int threads = trial % 16 == 0 ? 3 : 1;
+    const Solved solved = solve(threads, problem.x, problem.lam, options, start, returned);
+    std::vector<double> smooth = solved.y;
+    for (std::size_t i = 0; returned.sharp && i < smooth.size(); ++i) {
+      smooth[i] = problem.x[i] - (smooth[i] - problem.x[i]);
+    }
+    const double objective = reference::objective(problem.x, problem.lam, {}, smooth);
+    const double best = reference::objective(problem.x, problem.lam, {},
+                                             reference::prox_tv1d(problem.x, problem.lam));
+    ASSERT_NEAR(solved.quality.objective, objective, 1e-12 * objective) << trial;
+    ASSERT_GE(solved.quality.gap, objective - best - 1e-13 * objective) << trial;
+    // What has been tested is what is reported, but for rounding.
+    if (returned.dtype != DType::float64 || returned.sharp || !solved.outcome.converged) continue;
+    ASSERT_LE(solved.quality.gap, options.tol * objective * (1 + 1e-9) + 1e-20) << trial;
+  }
+}
+
 TEST(NewtonThreads, EndAtTheLimit) {
   Random random(base_seed());
   const Problem problem(random, 100);
@@ -227,7 +276,7 @@ TEST(NewtonThreads, EndAtTheLimit) {
                                            reference::prox_tv1d(problem.x, problem.lam));
   const double ours = reference::objective(problem.x, problem.lam, {}, solved.y);
   EXPECT_GT(ours, best);
-  EXPECT_LE(ours - best, solved.outcome.gap * (1 + 1e-12));
+  EXPECT_LE(ours - best, solved.quality.gap * (1 + 1e-12));
 }
 
 }  // namespace
