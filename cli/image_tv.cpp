@@ -244,9 +244,7 @@ Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& execut
             : gaps[b] / std::max(objective(image, before, task.mode, lams, band), least);
     result.iterations = std::max(result.iterations, iterations[b]);
     result.gap = std::max(result.gap, gap);
-    // One that stopped early did so for its gap, which rounding may have raised since.
-    result.converged =
-        result.converged && (iterations[b] < task.solver.iterations || gap <= task.solver.tol);
+    result.converged = result.converged && gap <= task.solver.tol;
   }
   // The objective grows from the solution at least as 1/2 |distance|^2.
   const std::size_t visible =

@@ -46,7 +46,8 @@ struct Solver2d {
   Method2d method = Method2d::dykstra;
   int iterations = 4;  // two passes each; with `tol`, at most
   /// Where it is above 0, each image stops once its duality gap is at most tol times its
-  /// objective. It is looked at every fourth iteration.
+  /// objective, before the result is rounded to its dtype. The gap is checked every fourth
+  /// iteration.
   double tol = 0;
   /// Of which derivatives Results2d::partitions is for. of_solution with `tol` also takes the
   /// values that its components have for the result where these have the smaller gap.
@@ -66,9 +67,12 @@ struct Results2d {
   std::span<double> momentum = {};
   /// Of x's shape: the part of X - Y that the columns hold, from which the rows' part follows.
   View dual = {};
-  /// Of each image. The gap is not less than what the objective at Y, before that is rounded to a
-  /// 16-bit dtype, is above the optimum. An image that is copied, and one that is NaN, has no
-  /// iterations; the gap of the one is 0, of the other NaN.
+  /// Of each image. The gap is an upper bound on how far the objective at Y is from the optimum, of
+  /// Y as it is returned: rounded to its dtype and, in mode sharp, of the smooth image that it
+  /// stands for, X - (Y - X). So it may be above the tolerance that an image has stopped at, where
+  /// a 16-bit dtype cannot hold the result that well. It is infinite where Y has overflowed its
+  /// dtype. An image that is copied, and one that is NaN, has no iterations; the gap of the one is
+  /// 0, of the other NaN.
   std::span<double> gap = {};
   std::span<std::int32_t> iterations = {};
 };

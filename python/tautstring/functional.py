@@ -120,12 +120,16 @@ class Info(NamedTuple):
     """Iterations that were done (int32), those of images of two passes each; 0 for a row or an
     image that is not finite, and for a row that is not iterated on (``converged``)."""
     gap: Tensor
-    """What the objective is above the optimum, at most (float64)."""
+    """An upper bound on how far the objective at the result is from the optimum (float64). It is
+    that of the result as it is returned, rounded to x's dtype; with ``mode="sharp"`` of the smooth
+    image or row that it stands for, ``x - (y - x)``. Infinite where y has overflowed its dtype."""
     converged: Tensor
-    """Of images: whether the gap is within ``tol`` times the objective (bool). Without ``tol``:
-    within 1e-4, or 1e-6 of a float64 x. Of rows: whether Newton's iterations came to their end by
-    themselves; not so rows that the direct solver finished (``polish``), that are copied (lam 0)
-    or that have an edge of lam 0."""
+    """Of images: whether the gap is within ``tol`` times the objective of the result (bool).
+    Without ``tol``: within 1e-4, or 1e-6 of a float64 x. Of rows: whether Newton's iterations came
+    to their end by themselves and, with a ``tol``, the gap is within it too; not so rows that the
+    direct solver finished (``polish``), that are copied (lam 0) or that have an edge of lam 0.
+    Iterations stop by the result before it is rounded: in float16 and bfloat16 one that stopped
+    for its tolerance may not hold it, and then this is False."""
     dual: Tensor
     """What ``start`` of a later call takes. Of images: of x's shape, in the dtype of the
     arithmetic. Of rows: ``u_i = sum_{j<=i} (x_j - y_j)`` with the smooth y, of x's shape but for
@@ -448,7 +452,8 @@ def prox_tv2d(
     objective = _objective(x, y, row_lam, column_lam, call)
     tolerance = call.tol or good_tol(x.dtype == torch.float64)
     # An image that was copied is its own optimum, whatever it holds.
-    info = Info(done, gap, (gap == 0) | (gap <= tolerance * objective), dual)
+    is_within = gap.isfinite() & (gap <= tolerance * objective)
+    info = Info(done, gap, (gap == 0) | is_within, dual)
     if line is not None:
         _warn_of_missed(line, info, objective, call, x.dtype)
     return (y, info) if return_info else y

@@ -115,12 +115,16 @@ class Info(NamedTuple):
     """Iterations that were done, those of images of two passes each; 0 for a row or an image that
     is not finite, and for a row that is not iterated on (``converged``)."""
     gap: npt.NDArray[np.float64]
-    """What the objective is above the optimum, at most."""
+    """An upper bound on how far the objective at the result is from the optimum. It is that
+    of the result as it is returned, rounded to x's dtype; with ``mode="sharp"`` of the smooth
+    image or row that it stands for, ``x - (y - x)``. Infinite where y has overflowed its dtype."""
     converged: npt.NDArray[np.bool_]
-    """Of images: whether the gap is within ``tol`` times the objective. Without ``tol``: within
-    1e-4, or 1e-6 of a float64 x. Of rows: whether Newton's iterations came to their end by
-    themselves; not so rows that the direct solver finished (``polish``), that are copied (lam 0)
-    or that have an edge of lam 0."""
+    """Of images: whether the gap is within ``tol`` times the objective of the result. Without
+    ``tol``: within 1e-4, or 1e-6 of a float64 x. Of rows: whether Newton's iterations came to
+    their end by themselves and, with a ``tol``, the gap is within it too; not so rows that the
+    direct solver finished (``polish``), that are copied (lam 0) or that have an edge of lam 0.
+    Iterations stop by the result before it is rounded: in float16 and bfloat16 one that stopped
+    for its tolerance may not hold it, and then this is False."""
     dual: FloatArray
     """What ``start`` of a later call takes. Of images: of x's shape, in the dtype of the
     arithmetic. Of rows: ``u_i = sum_{j<=i} (x_j - y_j)`` with the smooth y, of x's shape but for
@@ -595,9 +599,10 @@ class _Problem2d:
         if gap is not None:
             with np.errstate(invalid="ignore"):  # an image that was copied may hold anything
                 objective = self._objective(y).reshape(-1)
-            tolerance = self.tol or good_tol(self.x.dtype == np.float64)
+                tolerance = self.tol or good_tol(self.x.dtype == np.float64)
+                is_within = np.isfinite(gap) & (gap <= tolerance * objective)
             # An image that was copied is its own optimum, whatever it holds.
-            converged = (gap == 0) | (gap <= tolerance * objective)
+            converged = (gap == 0) | is_within
             if line is not None:
                 self._warn_of_missed(line, converged, done, gap, objective)
         return y, _Solved2d(partitions, momentum, done, gap, converged, dual)

@@ -119,11 +119,25 @@ class ImageSolver {
       return offset == 0 ? value : value + offset;
     });
     if (call_.gap == nullptr) return;
-    if (offset != 0) {  // what the result loses by it belongs to the gap
-      for (std::int64_t i = 0; i < a.pixels; ++i) a.q[i] = (y[i] + offset) - offset;
-      gap = iterations_.quality_of(a.q).gap;
-    }
+    const bool is_stored_as_computed = call_.y.dtype == kDType<T> && offset == 0 && !sharp;
+    if (!is_stored_as_computed) gap = gap_of_stored(image);
     call_.gap[image] = gap / iterations_.scale() / iterations_.scale();
+  }
+
+  /// What the result loses by its dtype, and by its offset, belongs to its gap: that of the smooth
+  /// image that it stands for.
+  double gap_of_stored(std::int64_t image) noexcept {
+    const IterationArrays<T>& a = iterations_.arrays();
+    const ImageSpan<void> stored = call_.y.image(images_, image);
+    load_image({stored.data, stored.dtype, stored.row_stride, stored.column_stride}, images_.height,
+               images_.width, a.q);
+    const T offset = iterations_.offset();
+    const bool sharp = call_.mode == Mode::sharp;
+    for (std::int64_t i = 0; i < a.pixels; ++i) {
+      a.q[i] = mirror_back(a.q[i] - offset, a.x[i], sharp);
+    }
+    // Where what is stored overflows, the gap is no number.
+    return std::fmin(std::numeric_limits<double>::infinity(), iterations_.quality_of(a.q).gap);
   }
 
   /// The values that the last passes' components have where they are those of the solution: all

@@ -284,7 +284,8 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
   const Tensor objective = objective_of(x, results[0], lam, call);
   const double tol = call.tol > 0 ? call.tol : good_tol(x.scalar_type());
   // An image that was copied is its own optimum, whatever it holds.
-  results.push_back((results[kGap] == 0) | (results[kGap] <= tol * objective));
+  const Tensor gap = results[kGap];
+  results.push_back((gap == 0) | (gap.isfinite() & (gap <= tol * objective)));
   if (warns) warn_of_missed(results, objective, call);
   return results;
 }

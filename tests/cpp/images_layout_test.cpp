@@ -307,6 +307,11 @@ TEST(ImagesLayout, LamsBroadcast) {
   }
 }
 
+/// What the gap of an optimum has, of values up to 4, where it is stored in this dtype.
+double rounding_of(DType dtype, std::size_t pixels) {
+  return static_cast<double>(pixels) * std::pow(unit_in_last_place(dtype, 2), 2) / 8;
+}
+
 /// Where one lam is 0 only the other direction is left; where one is infinite its lines are
 /// constant, exactly.
 TEST(ImagesLayout, ZeroAndInfiniteLams) {
@@ -325,7 +330,8 @@ TEST(ImagesLayout, ZeroAndInfiniteLams) {
       EXPECT_TRUE(std::isfinite(gap[0]));
       if (row_lam > 0 && row_lam < kInfinity && column_lam == kInfinity) return to.values();
       // All others are at the optimum after one pass a direction.
-      EXPECT_LE(gap[0], dtype == DType::float64 ? 1e-20 : 1e-10) << row_lam << " " << column_lam;
+      EXPECT_LE(gap[0], (dtype == DType::float64 ? 1e-20 : 1e-10) + rounding_of(dtype, x.size()))
+          << row_lam << " " << column_lam;
       EXPECT_EQ(iterations[0], tol > 0 ? 4 : 9);
       return to.values();
     };
@@ -366,7 +372,7 @@ TEST(ImagesLayout, SmallImages) {
       const std::vector<double> rounded = from.values();
       expect_near(to.values(), oracle(rounded, 3, height, width, number(0.4), number(0.7), 30),
                   rounded, dtype, std::to_string(height) + " x " + std::to_string(width));
-      for (const double value : gap) EXPECT_LE(value, 1e-6);
+      for (const double value : gap) EXPECT_LE(value, 1e-6 + rounding_of(dtype, x.size() / 3));
     }
   }
 }
@@ -593,7 +599,9 @@ TEST(ImagesLayout, SharpMirrorsTheSmoothResult) {
   const ImageBatch batch = random_images(random, 2, kHeight, kWidth, 0.5);
   for (const Solver2d& solver : kSolvers) {
     const SolvedImagesCall smooth(batch, solver), sharp(batch, solver, Mode::sharp);
-    EXPECT_EQ(smooth.gap, sharp.gap);
+    for (std::size_t i = 0; i < 2; ++i) {  // of the image that it is mirrored at, rounded once more
+      EXPECT_NEAR(sharp.gap[i], smooth.gap[i], 1e-15 * static_cast<double>(batch.x.size()));
+    }
     EXPECT_EQ(smooth.dual, sharp.dual);
     for (std::size_t i = 0; i < batch.x.size(); ++i) {
       ASSERT_EQ(sharp.y[i], batch.x[i] + (batch.x[i] - smooth.y[i]));

@@ -103,6 +103,20 @@ def test_each_image_stops_within_the_tolerance(make, dtype, tol, mode, grad):
     assert (info.gap <= tol * objective(x, smooth, 0.3, 0.3) * (1 + 1e-3)).all()
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_report_is_about_what_is_returned(make, dtype, mode):
+    x = (100 + make(2, 24, 24).sigmoid()).to(dtype)  # of few levels: no result is near enough
+    with warns_of_missed_tolerance(x, "may not hold a result that near"):
+        y, info = tautstring.prox_tv2d(x, 0.01, tol=1e-4, mode=mode, return_info=True)
+    assert (info.iterations < 128).all()
+    smooth = 2 * x.double() - y.double() if mode == "sharp" else y
+    gap = tautstring.gap2d(x, smooth, 0.01)
+    assert ((info.gap >= 0.98 * gap) & (info.gap <= 1.1 * gap)).all()
+    within = info.gap <= 1e-4 * objective(x.double(), smooth.double(), 0.01, 0.01)
+    assert torch.equal(info.converged, within) and not within.any()
+
+
 def test_what_did_not_converge_says_so(make):
     x = make(2, 24, 24)
     with warns_of_missed_tolerance(x):

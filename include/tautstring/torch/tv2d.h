@@ -52,9 +52,9 @@ struct ProxTv2dOptions {
   /// Two passes each; with tol, at most. Not given: 4 for dykstra, 16 for accelerated, 128 with
   /// tol.
   std::optional<std::int64_t> iterations = {};
-  /// Each image stops once its duality gap is at most tol times its objective. Where an image on
-  /// the CPU does not come so far, torch warns once per process; on CUDA that would wait for the
-  /// device, and ProxTv2dInfo::converged tells it.
+  /// Each image stops once its duality gap is at most tol times its objective, before the result
+  /// is rounded to its dtype. Where an image on the CPU does not come so far, torch warns once per
+  /// process; on CUDA that would wait for the device, and ProxTv2dInfo::converged tells it.
   std::optional<double> tol = {};
   /// Python's grad. Not given: of_solution with tol, else of_iterations.
   std::optional<Derivative2d> derivative = {};
@@ -65,7 +65,7 @@ struct ProxTv2dOptions {
 /// How the iterations of each image ended; nothing of it has a gradient.
 struct ProxTv2dInfo {
   torch::Tensor iterations;  // int32
-  torch::Tensor gap;         // float64: what the objective is above the optimum, at most
+  torch::Tensor gap;         // float64: bounds how far the returned image is from the optimum
   /// bool: whether the gap is within tol times the objective; without tol within 1e-4, or 1e-6 of a
   /// float64 x.
   torch::Tensor converged;

@@ -172,8 +172,10 @@ class ForwardPasses {
     with_device_storage(call_.x.dtype, [&](auto storage) {
       launches_.launch_over(&kernel_finish_images<decltype(storage), T>, all, finish);
     });
-    if (returned != nullptr) {  // what the result loses by its offset belongs to the gap
-      iterations_.find_gaps_of(returned, true, &kernel_take_gaps, iterations_.facts(), progress_);
+    if (returned != nullptr) {  // what the result loses by its dtype and offset belongs to the gap
+      const bool only_moved = call_.x.dtype == kDType<T> && !finish.sharp;
+      iterations_.find_gaps_of(returned, only_moved, &kernel_take_gaps, only_moved,
+                               iterations_.facts(), progress_);
     }
     const TellCall tell = {
         images_.height,   images_.width,        iterations_.facts(),

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "cuda/kernels/kernel_images.cuh"
 #include "step/image/gap.h"
@@ -304,12 +305,16 @@ __global__ inline void kernel_take_polished(const Quality* tiles, std::int64_t e
   own.gap = gap;
 }
 
-/// One block an image: the gap of those that have an offset is that of what is returned.
-__global__ inline void kernel_take_gaps(const Quality* tiles, std::int64_t each,
+/// One block per image: the gap is that of what is returned. Images that GapCall::only_moved
+/// leaves out keep theirs.
+__global__ inline void kernel_take_gaps(const Quality* tiles, std::int64_t each, bool only_moved,
                                         const ImageFacts* facts, ImageProgress* progress) {
-  if (facts[blockIdx.x].offset == 0) return;
+  if (only_moved && facts[blockIdx.x].offset == 0) return;
   const double gap = sum_of_tiles(tiles, blockIdx.x, each).gap;
-  if (threadIdx.x == 0) progress[blockIdx.x].gap = gap;
+  // Where what is stored overflows, the gap is no number.
+  if (threadIdx.x == 0) {
+    progress[blockIdx.x].gap = fmin(std::numeric_limits<double>::infinity(), gap);
+  }
 }
 
 }  // namespace tautstring::detail

@@ -324,7 +324,7 @@ struct FinishCall {
   const ImageFacts* facts;
   const ImageProgress* progress;
   const T* polished;  // null: no image is
-  T* returned;        // null: not wanted; what is returned, as it is rounded, less the offset
+  T* returned;        // null: not wanted; the smooth image that is returned, less the offset
   bool sharp;
   PlacedImages x;
   const void* x_data;
@@ -346,17 +346,21 @@ __global__ void kernel_finish_images(const __grid_constant__ FinishCall<T> call)
                is_copied ? T(0) : call.arrays.new_q(i));
     }
     Storage& to = static_cast<Storage*>(call.y_data)[call.y.offset(row) + column * call.y.stride];
+    const T x = call.arrays.x[i];
     if (is_copied) {
       to = static_cast<const Storage*>(call.x_data)[call.x.offset(row) + column * call.x.stride];
+      if (call.returned != nullptr) call.returned[i] = x;
       return;
     }
     const auto offset = static_cast<T>(call.facts[image].offset);
-    const T x = call.arrays.x[i];
     const T y = call.polished != nullptr && call.progress[image].is_polished ? call.polished[i]
                                                                              : call.arrays.y[i];
     const T value = call.sharp ? mirror(x, y) : y;
-    to = narrow<Storage>(offset == 0 ? value : value + offset);
-    if (call.returned != nullptr) call.returned[i] = (y + offset) - offset;
+    const Storage stored = narrow<Storage>(offset == 0 ? value : value + offset);
+    to = stored;
+    if (call.returned != nullptr) {
+      call.returned[i] = mirror_back(widen<T>(stored) - offset, x, call.sharp);
+    }
   });
 }
 

@@ -248,7 +248,7 @@ TEST(NewtonThreads, ReportWhatIsReturned) {
     for (double& value : problem.x) value = detail::rounded_to(returned.dtype, value);
     const detail::NewtonOptions options = {
         random() % 8 == 0 ? 2 : 100, std::pow(10.0, -2 - static_cast<double>(random() % 5)), false};
-    const int threads = trial % 16 == 0 ? 3 : 1;
+    const int threads = trial % 100 == 0 ? 3 : 1;
     const Solved solved = solve(threads, problem.x, problem.lam, options, start, returned);
     std::vector<double> smooth = solved.y;
     for (std::size_t i = 0; returned.sharp && i < smooth.size(); ++i) {
