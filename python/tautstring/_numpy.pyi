@@ -11,7 +11,9 @@ version: str
 compiler: str
 cpu_target: str
 cpu_targets: tuple[str, ...]
+stops_for_signal: int
 
+def raise_stop_reason() -> None: ...
 def hardware_threads() -> int: ...
 def partition_size(x: _Array, dim: int) -> int: ...
 def prox_tv1d(

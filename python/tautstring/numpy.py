@@ -26,6 +26,11 @@ all functions:
 
 A bad argument raises TypeError or ValueError with its name, what came and what
 is allowed. No argument is ever written to.
+
+Ctrl-C stops a call on the main thread: it raises KeyboardInterrupt, or whatever the
+signal's handler raises. Every 50 ms the call looks for signals between parts of its
+work, such as small groups of rows or passes over an image. So it mostly stops within
+a tenth of a second; a single row of many million samples can take longer.
 """
 
 from __future__ import annotations

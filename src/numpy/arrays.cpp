@@ -69,7 +69,8 @@ Mode mode_of(bool sharpen) {
 
 void raise_unless_ok(const Status& status) {
   if (status.ok()) return;
-  PyErr_SetString(exception_type(status.code), message(status).c_str());
+  const bool is_raised = status.code == StatusCode::interrupted;  // see signals.h
+  if (!is_raised) PyErr_SetString(exception_type(status.code), message(status).c_str());
   throw nb::python_error();
 }
 

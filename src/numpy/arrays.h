@@ -11,6 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include "signals.h"
+#include "tautstring/context.h"
 #include "tautstring/status.h"
 #include "tautstring/tv1d.h"
 #include "tautstring/view.h"
@@ -56,18 +58,30 @@ inline auto array(const char* name) {
   return nb::arg(name).noconvert();
 }
 
-/// Raises ValueError, MemoryError or RuntimeError with the status's own text.
+/// Raises ValueError, MemoryError or RuntimeError with the status's own text; of a
+/// call that a signal stopped, what the signal's handler raised.
 void raise_unless_ok(const Status& status);
 
 /// Makes a call of the core while other Python threads go on.
 template <class Call>
-void call_core(Call&& call) {
+void call_core(const Call& call) {
   Status status;
   {
     const nb::gil_scoped_release released;
-    status = std::forward<Call>(call)();
+    status = call();
   }
   raise_unless_ok(status);
+}
+
+inline constexpr int kAllThreads = 0;
+
+/// Makes a call of the core that takes a context, on so many threads and until a
+/// signal stops it.
+template <class Call>
+void call_core_with(int threads, const Call& call) {
+  ThreadExecutor executor(threads);
+  Signals signals;
+  call_core([&] { return call({.executor = &executor, .interrupt = &signals}); });
 }
 
 }  // namespace tautstring::numpy

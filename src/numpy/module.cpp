@@ -3,6 +3,9 @@
 // and documents; the core checks sizes and values and computes.
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+
+#include "signals.h"
 #include "tautstring/tautstring.h"
 #include "tv1d.h"
 #include "tv2d.h"
@@ -16,6 +19,10 @@ NB_MODULE(_numpy, module) {
   for (const char* target : tautstring::cpu_targets()) targets.append(target);
   module.attr("cpu_targets") = nanobind::tuple(targets);
   module.def("hardware_threads", [] { return tautstring::ThreadExecutor().concurrency(); });
+  module.def("raise_stop_reason", &tautstring::numpy::raise_stop_reason);
+  // An address, for the op library (see _extension.py).
+  module.attr("stops_for_signal") =
+      reinterpret_cast<std::uintptr_t>(&tautstring::numpy::stops_for_signal);
   tautstring::numpy::add_tv1d(module);
   tautstring::numpy::add_tv2d(module);
 }

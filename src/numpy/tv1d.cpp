@@ -31,8 +31,8 @@ void solve(const Input& x, const NumberOrInput& lam, const std::optional<Input>&
                              .mode = mode_of(sharpen)};
   const View result = view_of(y);
   const std::span<std::uint32_t> codes = span_of(partition);
-  ThreadExecutor executor(threads);
-  call_core([&] { return prox_tv1d(problem, result, codes, {.executor = &executor}); });
+  call_core_with(
+      threads, [&](const Context& context) { return prox_tv1d(problem, result, codes, context); });
 }
 
 void solve_by_newton(const Input& x, const NumberOrInput& lam, const std::optional<Input>& start,
@@ -55,8 +55,9 @@ void solve_by_newton(const Input& x, const NumberOrInput& lam, const std::option
                                    .gap = span_of(gap),
                                    .iterations = span_of(done),
                                    .converged = span_of(converged)};
-  ThreadExecutor executor(threads);
-  call_core([&] { return prox_tv1d_newton(problem, newton, results, {.executor = &executor}); });
+  call_core_with(threads, [&](const Context& context) {
+    return prox_tv1d_newton(problem, newton, results, context);
+  });
 }
 
 void pull_back(const ConstPartition& partition, const std::optional<Input>& x,
@@ -72,9 +73,9 @@ void pull_back(const ConstPartition& partition, const std::optional<Input>& x,
   const ConstView incoming = view_of(grad_y);
   const Gradients1d gradients = {
       .x = view_of(grad_x), .lam = view_of(grad_lam), .weight = view_of(grad_weight)};
-  ThreadExecutor executor;
-  call_core(
-      [&] { return prox_tv1d_backward(solved, incoming, gradients, {.executor = &executor}); });
+  call_core_with(kAllThreads, [&](const Context& context) {
+    return prox_tv1d_backward(solved, incoming, gradients, context);
+  });
 }
 
 void certify(const Input& x, const Input& y, const NumberOrInput& lam,
@@ -83,8 +84,9 @@ void certify(const Input& x, const Input& y, const NumberOrInput& lam,
       .x = view_of(x), .lam = lam_of(lam), .weight = view_of(weight), .dim = dim};
   const ConstView solution = view_of(y);
   const View violation = view_of(out);
-  ThreadExecutor executor;
-  call_core([&] { return certificate1d(problem, solution, violation, {.executor = &executor}); });
+  call_core_with(kAllThreads, [&](const Context& context) {
+    return certificate1d(problem, solution, violation, context);
+  });
 }
 
 void count_segments(const ConstPartition& partition, std::int64_t rows, std::int64_t n,
@@ -115,15 +117,16 @@ void find_lam_max(const Input& x, const std::optional<Input>& weight, int dim, c
   const ConstView samples = view_of(x);
   const ConstView weights = view_of(weight);
   const View result = view_of(out);
-  ThreadExecutor executor;
-  call_core([&] { return lam_max(samples, result, weights, dim, {.executor = &executor}); });
+  call_core_with(kAllThreads, [&](const Context& context) {
+    return lam_max(samples, result, weights, dim, context);
+  });
 }
 
 void find_tv(const Input& x, int dim, const Output& out) {
   const ConstView samples = view_of(x);
   const View result = view_of(out);
-  ThreadExecutor executor;
-  call_core([&] { return tv(samples, result, dim, {.executor = &executor}); });
+  call_core_with(kAllThreads,
+                 [&](const Context& context) { return tv(samples, result, dim, context); });
 }
 
 }  // namespace

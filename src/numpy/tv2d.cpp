@@ -43,8 +43,9 @@ void solve(const Input& x, const NumberOrInput& row_lam, const NumberOrInput& co
                              .dual = view_of(dual),
                              .gap = span_of(gap),
                              .iterations = span_of(done)};
-  ThreadExecutor executor(threads);
-  call_core([&] { return prox_tv2d(problem, solver, results, {.executor = &executor}); });
+  call_core_with(threads, [&](const Context& context) {
+    return prox_tv2d(problem, solver, results, context);
+  });
 }
 
 void find_gap(const Input& x, const Input& y, const NumberOrInput& row_lam,
@@ -56,8 +57,9 @@ void find_gap(const Input& x, const Input& y, const NumberOrInput& row_lam,
                              .height_dim = height_dim,
                              .width_dim = width_dim};
   const Candidate2d candidate = {.y = view_of(y), .dual = view_of(dual)};
-  ThreadExecutor executor;
-  call_core([&] { return gap2d(problem, candidate, span_of(gap), {.executor = &executor}); });
+  call_core_with(kAllThreads, [&](const Context& context) {
+    return gap2d(problem, candidate, span_of(gap), context);
+  });
 }
 
 void pull_back(const ConstPartition& partitions, const List<const double>& momentum,
@@ -76,9 +78,9 @@ void pull_back(const ConstPartition& partitions, const List<const double>& momen
   const Gradients2d gradients = {.x = view_of(grad_x),
                                  .row_lam = view_of(grad_row_lam),
                                  .column_lam = view_of(grad_column_lam)};
-  ThreadExecutor executor;
-  call_core(
-      [&] { return prox_tv2d_backward(solved, incoming, gradients, {.executor = &executor}); });
+  call_core_with(kAllThreads, [&](const Context& context) {
+    return prox_tv2d_backward(solved, incoming, gradients, context);
+  });
 }
 
 }  // namespace
