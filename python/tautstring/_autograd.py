@@ -36,6 +36,7 @@ from tautstring._maps import (
     push_forward,
 )
 from tautstring._shapes import arithmetic_dtype
+from tautstring._tensors import raise_by_kind
 
 
 @dataclass(frozen=True)
@@ -252,8 +253,11 @@ class ProxTv1d(torch.autograd.Function):
     def backward(ctx: Any, grad_y: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled() or not takes_eager_door():
             return (*_gradients(ctx, grad_y), None, None)
-        with below_autograd():  # nobody records these calls
-            return (*_gradients(ctx, grad_y), None, None)
+        try:
+            with below_autograd():  # nobody records these calls
+                return (*_gradients(ctx, grad_y), None, None)
+        except RuntimeError as error:
+            raise_by_kind(error)
 
 
 class Solve(torch.autograd.Function):

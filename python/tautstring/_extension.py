@@ -6,9 +6,11 @@ looks for the overload in every call, which takes longer than the call.
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 import tautstring
+from tautstring import _numpy
 
 try:
     import torch
@@ -45,6 +47,12 @@ def _load() -> None:
         raise ImportError(
             f"tautstring's op library does not load into torch {torch.__version__}: {error}"
         ) from error
+    # Ctrl-C stops calls: the binding looks at signals, as for NumPy, and the op library,
+    # which knows no Python, asks it.
+    set_stop_check = ctypes.CDLL(str(library)).tautstring_set_stop_check
+    set_stop_check.argtypes = (ctypes.c_void_p,)
+    set_stop_check.restype = None
+    set_stop_check(_numpy.stops_for_signal)
 
 
 _load()

@@ -23,6 +23,7 @@ from tautstring._doors import (
     takes_functions_door,
 )
 from tautstring._maps import Argument, Batch, gradients_of_arguments, push_forward
+from tautstring._tensors import raise_by_kind
 
 
 class EagerDoor(torch.autograd.Function):
@@ -44,8 +45,11 @@ class EagerDoor(torch.autograd.Function):
         """Give the gradients of x and the lams."""
         if torch.is_grad_enabled() or not takes_eager_door():
             return None, *_gradients(ctx, grad_y, ctx.needs_input_grad[1:])
-        with below_autograd():  # nobody records these calls
-            return None, *_gradients(ctx, grad_y, ctx.needs_input_grad[1:])
+        try:
+            with below_autograd():  # nobody records these calls
+                return None, *_gradients(ctx, grad_y, ctx.needs_input_grad[1:])
+        except RuntimeError as error:
+            raise_by_kind(error)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 # What src/torch/tensors.h puts before the errors of arguments.
 INVALID_ARGUMENT = "tautstring: invalid argument: "
+INTERRUPTED = "tautstring: interrupted: "
 
 _CODES_PER_WORD = 16
 _BYTES_PER_WORD = 4

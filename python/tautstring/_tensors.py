@@ -15,8 +15,9 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
+from tautstring import _numpy
 from tautstring._options import read_dim, reshape_hint, with_reshape_hint
-from tautstring._shapes import INVALID_ARGUMENT, size_along
+from tautstring._shapes import INTERRUPTED, INVALID_ARGUMENT, size_along
 
 _FLOAT_DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 _PLAIN_TENSORS = (Tensor, torch.nn.Parameter)
@@ -179,7 +180,13 @@ def shape_hints(
 
 
 def raise_by_kind(error: RuntimeError, *rewordings: Callable[[str], str]) -> NoReturn:
-    """Raise ValueError for what the core says of an argument, all else as it is."""
+    """Raise an op's error in Python's terms.
+
+    ValueError for what the core says of an argument; of a call that a signal stopped, what
+    the signal's handler raised; all else as it is.
+    """
+    if INTERRUPTED in str(error):
+        _numpy.raise_stop_reason()
     _, found, text = str(error).partition(INVALID_ARGUMENT)
     if not found:
         raise error

@@ -4,6 +4,7 @@
 #include <torch/csrc/stable/ops.h>
 
 #include <array>
+#include <atomic>
 #include <stdexcept>
 
 #include "tautstring/tautstring.h"
@@ -14,6 +15,8 @@ namespace {
 /// What torch itself runs on one thread (at::internal::GRAIN_SIZE): waking another
 /// takes longer, and much longer where it has to wait for a processor.
 constexpr std::int64_t kFewElements = 32768;
+
+std::atomic<StopCheck> stop_check{nullptr};
 
 using GetStream = AOTITorchError (*)(std::int32_t device_index, void** stream);
 
@@ -39,6 +42,10 @@ void* current_stream(std::int32_t device) {
 
 }  // namespace
 
+void set_stop_check(StopCheck check) noexcept {
+  stop_check = check;
+}
+
 int TorchThreads::concurrency() const noexcept {
   std::uint32_t threads = 1;
   return torch_get_num_threads(&threads) == AOTI_TORCH_SUCCESS ? static_cast<int>(threads) : 1;
@@ -56,6 +63,9 @@ template <class AskSize>
 void CallContext::enter(const Tensor& x, const AskSize& ask_size) {
   if (!x.is_cuda()) {
     if (x.numel() > kFewElements) context_.executor = &threads_;
+    if (const StopCheck check = stop_check.load()) {
+      context_.interrupt = &interrupt_.emplace(check);
+    }
     return;
   }
   const std::int32_t device = x.get_device_index();

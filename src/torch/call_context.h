@@ -21,6 +21,25 @@ class TorchThreads final : public Executor {
   void run(int count, void (*task)(void* argument, int i), void* argument) noexcept override;
 };
 
+/// Tells whether a call is to stop. `next` is for the callee alone: 0 at first, and
+/// kept from one question of a call to the next.
+using StopCheck = bool (*)(std::int64_t* next);
+
+/// From now on calls on the CPU ask this function; null, as at first: they run to
+/// their end.
+void set_stop_check(StopCheck check) noexcept;
+
+/// Asks the function that set_stop_check has named.
+class HostInterrupt final : public Interrupt {
+ public:
+  explicit HostInterrupt(StopCheck check) noexcept : check_(check) {}
+  [[nodiscard]] bool wanted() noexcept override { return check_(&next_); }
+
+ private:
+  StopCheck check_;
+  std::int64_t next_ = 0;
+};
+
 /// Lives as long as the call. On CUDA the device of x is the current one
 /// meanwhile, and the workspace goes back to the allocator in stream order.
 class CallContext {
@@ -43,6 +62,7 @@ class CallContext {
   void enter(const Tensor& x, const AskSize& ask_size);
 
   TorchThreads threads_;
+  std::optional<HostInterrupt> interrupt_;
   std::optional<torch::stable::accelerator::DeviceGuard> guard_;
   std::optional<Tensor> workspace_;
   Context context_;

@@ -3,6 +3,7 @@
 // that are cut into rows have at least one dimension.
 #include <torch/csrc/stable/library.h>
 
+#include "call_context.h"
 #include "newton1d.h"
 #include "tautstring/tautstring.h"
 #include "tv1d.h"
@@ -69,6 +70,12 @@ STABLE_TORCH_LIBRARY(tautstring, library) {
       "gap2d.number(Tensor x, Tensor y, float row_lam, float column_lam, Tensor? dual, "
       "int height_dim, int width_dim) -> Tensor");
   library.def("has_cuda() -> bool");
+}
+
+/// For _extension.py, which knows a function that looks at Python's signals: this
+/// library knows no Python.
+extern "C" TAUTSTRING_API void tautstring_set_stop_check(tautstring::torch_ops::StopCheck check) {
+  tautstring::torch_ops::set_stop_check(check);
 }
 
 namespace {
