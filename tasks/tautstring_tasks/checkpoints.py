@@ -15,7 +15,7 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from tautstring_tasks import files
+from tautstring_tasks import files, json_files
 from tautstring_tasks.errors import InputError
 
 _ABOUT = "about"
@@ -33,7 +33,8 @@ def save(file: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) ->
 def load(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `save` wrote; tensors are on the CPU."""
     with _opened(file) as opened:
-        return {name: opened.get_tensor(name) for name in opened.keys()}, _about(opened, file)  # noqa: SIM118
+        about = _about(opened, file)
+        return {name: opened.get_tensor(name) for name in opened.keys()}, about  # noqa: SIM118
 
 
 def load_about(file: Path) -> dict[str, Any]:
@@ -67,9 +68,11 @@ def alone_in(folder: Path) -> Iterator[None]:
         os.close(opened)
 
 
-def _opened(file: Path) -> Any:
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
     try:
-        return safetensors.safe_open(file, framework="pt")
+        with safetensors.safe_open(file, framework="pt") as opened:
+            yield opened
     except (OSError, safetensors.SafetensorError) as error:
         raise InputError(f"{file}: cannot be read as safetensors ({error})") from None
 
@@ -78,8 +81,7 @@ def _about(opened: Any, file: Path) -> dict[str, Any]:
     about = (opened.metadata() or {}).get(_ABOUT)
     if about is None:
         raise InputError(f"{file}: was not written by tautstring_tasks")
-    found: dict[str, Any] = json.loads(about)
-    return found
+    return json_files.parse(file, about)
 
 
 def training_state(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -91,9 +93,18 @@ def training_state(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str
 
 
 def restore(
+    file: Path, net: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
+) -> None:
+    """Put back what `training_state` gave of such a net; rates are not among it."""
+    try:
+        _restore(net, optimizer, tensors)
+    except (RuntimeError, ValueError) as error:
+        raise InputError(f"{file}: does not fit the net ({error})") from None
+
+
+def _restore(
     net: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Put back what `training_state` gave; rates are not among it."""
     net.load_state_dict(
         {
             name.removeprefix(_MODEL): tensor
@@ -107,10 +118,16 @@ def restore(
             index, key = name.removeprefix(_OPTIMIZER).split(".", 1)
             state.setdefault(int(index), {})[key] = tensor
     groups = optimizer.state_dict()["param_groups"]
+    known = {index for group in groups for index in group["params"]}
+    if not state.keys() <= known or len({frozenset(kept) for kept in state.values()}) > 1:
+        raise ValueError("the optimizer's state is not that of the net's parameters")
     optimizer.load_state_dict({"state": state, "param_groups": groups})
     # Files have tensors in rows. What lies in memory as its parameter does is added up in the same
     # order, and a GPU's fused Adam takes nothing else.
     for parameter, kept in optimizer.state.items():
         for key, value in kept.items():
-            if value.shape == parameter.shape:
-                kept[key] = torch.empty_like(parameter).copy_(value)
+            if value.dim() == 0:  # a count of steps
+                continue
+            if value.shape != parameter.shape:
+                raise ValueError(f"{key} has not the shape of its parameter")
+            kept[key] = torch.empty_like(parameter).copy_(value)

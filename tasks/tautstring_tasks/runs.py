@@ -15,8 +15,7 @@ from typing import Any
 
 import torch
 
-from tautstring_tasks import files
-from tautstring_tasks.errors import InputError
+from tautstring_tasks import files, json_files
 
 _PACKAGES = ("tautstring", "torch", "numpy", "pillow", "scikit-image", "safetensors")
 
@@ -67,13 +66,7 @@ def _lines(value: Any) -> str:
 
 def load_json(file: Path) -> dict[str, Any]:
     """Read what `save_json` wrote."""
-    try:
-        content = json.loads(files.read_text(file))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{file}: is no JSON ({error})") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{file}: has no entries")
-    return content
+    return json_files.parse(file, files.read_text(file))
 
 
 def as_options(options: Any) -> dict[str, Any]:

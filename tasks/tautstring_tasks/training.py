@@ -22,7 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 import tautstring
-from tautstring_tasks import checkpoints, runs
+from tautstring_tasks import checkpoints, json_files, runs
 from tautstring_tasks.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -272,6 +272,18 @@ def train(
         return Finished(is_done, log.step)
 
 
+# What goes on from a checkpoint, besides tensors.
+_RESUMED = {
+    "run": dict,
+    "machine": dict,
+    "earlier": list,
+    "steps": int,
+    "seconds": float,
+    "loss_sum": float,
+    "history": [{"step": int}],
+}
+
+
 @dataclass
 class _Log:
     """What is known of a run and its steps so far."""
@@ -315,7 +327,8 @@ class _Log:
             return
         tensors, found = checkpoints.load(file)
         checkpoints.check_about(file, found, self.about)
-        checkpoints.restore(net, optimizer, tensors)
+        json_files.check(file, found, _RESUMED)
+        checkpoints.restore(file, net, optimizer, tensors)
         call = {key: found[key] for key in ("run", "machine", "steps")}
         self.earlier = [*found["earlier"], call]
         self.step, self.loss_sum = found["steps"], found["loss_sum"]

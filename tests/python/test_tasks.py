@@ -209,7 +209,7 @@ def test_a_fused_optimizer_goes_on_with_channels_last(tmp_path):
     file = tmp_path / "checkpoint.safetensors"
     checkpoints.save(file, checkpoints.training_state(*whole), {})
     resumed = start()
-    checkpoints.restore(*resumed, checkpoints.load(file)[0])
+    checkpoints.restore(file, *resumed, checkpoints.load(file)[0])
     for each in (whole, resumed):
         step(*each, 1)
     for one, other in zip(whole[0].parameters(), resumed[0].parameters(), strict=True):

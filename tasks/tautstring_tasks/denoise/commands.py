@@ -11,7 +11,7 @@ import torch
 import tyro
 from torch import Tensor
 
-from tautstring_tasks import checkpoints, files, images, jobs, runs
+from tautstring_tasks import checkpoints, files, images, jobs, json_files, runs
 from tautstring_tasks.denoise import calibration, data, model, plan, weights
 from tautstring_tasks.errors import InputError, require
 from tautstring_tasks.training import (
@@ -80,7 +80,7 @@ def train(
 
 def _net_of(file: Path, found: dict[str, Any], wanted: model.ModelOptions) -> model.ModelOptions:
     """Give what a file's net is, which is not to be had otherwise."""
-    net = model.ModelOptions(**found["model"])
+    net = json_files.options_of(file, found, "model", model.ModelOptions)
     if wanted not in (net, model.ModelOptions()):
         raise InputError(f"--weights {file}: is {net}; leave out --arm, --depth, --width and --lam")
     return net
@@ -114,7 +114,7 @@ def calibrate(
     where = pick_device(device)
     net, about = weights.load(weights_file)
     pictures = images.files_of(folder / data.TRAIN, data.WHAT)
-    noise = data.NoiseOptions(**about["noise"])
+    noise = json_files.options_of(weights_file, about, "noise", data.NoiseOptions)
     patches = data.Patches([images.read(file) for file in pictures], noise.patch, where)
     calibration.calibrate(net.to(where), patches, noise.sigma, batches)
     checkpoints.save(out, net.state_dict(), {**about, "calibrate": batches})
@@ -251,10 +251,12 @@ def report(
         raise InputError("FILE...: at least one of `evaluate` is needed")
     files.prepare_place(out)
     text = files.read_text(notes) if notes else ""
-    page = reporting.page([_load(file, "sets", "evaluate") for file in results], text)
+    page = reporting.page(
+        [_load(file, "sets", "evaluate", reporting.RESULT) for file in results], text
+    )
     pictures = out.parent / "images"
     if logs:
-        found = [_load(file, "history", "train") for file in logs]
+        found = [_load(file, "history", "train", reporting.LOG) for file in logs]
         page += reporting.training_section(found, pictures)
     if figure_weights:
         net, about = weights.load(figure_weights)
@@ -263,11 +265,12 @@ def report(
     print(f"wrote {out}")
 
 
-def _load(file: Path, key: str, command: str) -> dict[str, Any]:
+def _load(file: Path, key: str, command: str, wanted: dict[str, Any]) -> dict[str, Any]:
     """Read a file of a command, which has something under `key`."""
     content = runs.load_json(file)
     if content.get("task") != weights.TASK or not content.get(key):
         raise InputError(f"{file}: is not what `denoise {command}` writes, or it has no {key}")
+    json_files.check(file, content, wanted)
     return content
 
 

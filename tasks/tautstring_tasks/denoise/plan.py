@@ -60,7 +60,10 @@ class Run:
             "sigma": self.sigma,
             "precision": precision,
         }
-        return wanted.items() <= found.items() and set(found["sets"]) == set(data.TESTS)
+        sets = found.get("sets")
+        return (
+            wanted.items() <= found.items() and isinstance(sets, dict) and {*sets} == {*data.TESTS}
+        )
 
 
 def trainings(

@@ -18,6 +18,7 @@ from tautstring_tasks.denoise import data
 from tautstring_tasks.denoise.model import DnCNN
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.images import Pixels, to_pixels
+from tautstring_tasks.json_files import Maybe
 from tautstring_tasks.paired import difference
 
 Result = dict[str, Any]  # what `evaluate` wrote
@@ -32,8 +33,40 @@ ARMS = {
     "output": "DnCNNTV, output",
     "both": "DnCNNTV, both",
 }
-BASELINE = "none"
 LAYERS = ("at_input", "at_output")
+# The structure of the files (see json_files.check), as far as it is used here.
+_RUN = {
+    "model": {"arm": tuple(ARMS), "depth": int, "width": int, "lam": float},
+    "noise": {"sigma": float, "patch": int},
+    "training": {
+        **{"seed": int, "steps": int, "batch": int},
+        **{"lr": float, "last_lr": float, "lam_lr_factor": float},
+    },
+    "calibrate": Maybe(int),
+}
+RESULT = {
+    **_RUN,
+    "sigma": float,
+    "precision": str,
+    "machine": {"cpu": str, "gpu": Maybe(str)},
+    "sets": {str: {"sha256": str, "images": {str: {"psnr": float, "ssim": float}}}},
+}
+LOG = {
+    **_RUN,
+    "run": {"precision": str},
+    "machine": {
+        "cpu": str,
+        "gpu": Maybe(str),
+        "threads": str,
+        "date": str,
+        "commit": str,
+        "packages": str,
+    },
+    "history": [
+        {"step": int, "loss": float, "lam": {layer: Maybe([float, ...]) for layer in LAYERS}}
+    ],
+}
+BASELINE = "none"
 # By arm and sigma: PSNR on the test sets.
 PAPER = {
     ("none", 25): {"CBSD68": 31.24, "Kodak24": 32.14, "McMaster": 31.52},
@@ -131,6 +164,8 @@ def _by_arm(results: Sequence[Result]) -> dict[str, list[Result]]:
 def _scores(results: Sequence[Result], test: str, key: str) -> Scores:
     of_images = [result["sets"][test]["images"] for result in results]
     names = sorted(of_images[0])
+    if any(sorted(found) != names for found in of_images):
+        raise InputError(f"{test}: its images are not the same in all results")
     return np.array([[scores[name][key] for name in names] for scores in of_images])
 
 

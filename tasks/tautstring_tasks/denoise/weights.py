@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from tautstring_tasks import checkpoints, runs
+from tautstring_tasks import checkpoints, json_files, runs
 from tautstring_tasks.denoise.data import TRAIN, NoiseOptions
 from tautstring_tasks.denoise.model import Arm, DnCNN, ModelOptions
 from tautstring_tasks.errors import InputError
@@ -33,13 +34,24 @@ def load(file: Path) -> tuple[DnCNN, dict[str, Any]]:
     tensors, about = checkpoints.load(file)
     if about.get("task") != TASK:
         raise InputError(f"{file}: is of the task {about.get('task')!r}, not {TASK!r}")
-    net = DnCNN(ModelOptions(**about["model"]))
-    if tensors.keys() != net.state_dict().keys():
+    options = json_files.options_of(file, about, "model", ModelOptions)
+    json_files.options_of(file, about, "noise", NoiseOptions)
+    if not _may_fit(options, tensors):
         raise InputError(f"{file}: has no weights of a net; a run's are in {WEIGHTS}")
-    net.load_state_dict(tensors)
+    net = DnCNN(options)
+    try:
+        net.load_state_dict(tensors)
+    except RuntimeError:
+        raise InputError(f"{file}: has not the weights of its net, {options}") from None
     # Convolutions of whole images on a CPU take three quarters of the time in this format.
     net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return net.eval().requires_grad_(False), about
+
+
+def _may_fit(options: ModelOptions, tensors: Mapping[str, Tensor]) -> bool:
+    """Say whether the net is no larger than its file: options may ask for any size."""
+    first = tensors.get("noise.0.weight")
+    return options.depth <= len(tensors) and first is not None and len(first) == options.width
 
 
 def shipped(sigma: int | None = None, arm: Arm | None = None) -> Path:
