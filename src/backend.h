@@ -18,14 +18,18 @@
 
 namespace tautstring::detail {
 
+/// The most batch dimensions that a backend knows, those of lines in a batch of images included.
+/// There are fewer of them than a view may have, since what lies evenly has been folded.
+inline constexpr int kMaxBatchDims = 8;
+
 /// The shape of a batch of rows. Row r stands at the r-th place of the batch
 /// dimensions, last one fastest.
 struct Rows {
   std::int64_t count = 0;
   std::int32_t n = 0;
-  int dim = 0;  // the dimension that rows run along, among all dimensions
+  int dim = 0;  // how many batch dimensions are before the one that rows run along
   int batch_dims = 0;
-  std::int64_t batch_shape[kMaxDims] = {};
+  std::int64_t batch_shape[kMaxBatchDims] = {};
 };
 
 /// One row of an array.
@@ -45,7 +49,7 @@ struct BasicRowArray {
   bool given = false;
   std::int32_t size = 0;  // along a row: n, n - 1 or 1
   std::int64_t stride = 0;
-  std::int64_t batch_strides[kMaxDims] = {};
+  std::int64_t batch_strides[kMaxBatchDims] = {};
 
   [[nodiscard]] constexpr RowSpan<Data> row(const Rows& rows, std::int64_t index) const noexcept {
     std::int64_t offset = 0;
@@ -138,7 +142,7 @@ struct Images {
   std::int32_t height = 0;
   std::int32_t width = 0;
   int batch_dims = 0;
-  std::int64_t batch_shape[kMaxDims] = {};
+  std::int64_t batch_shape[kMaxBatchDims] = {};
 };
 
 /// Where the partition of each pass is: iteration after iteration, of each first the rows of all
@@ -184,7 +188,7 @@ struct BasicImageArray {
   std::int32_t width = 0;
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
-  std::int64_t batch_strides[kMaxDims] = {};
+  std::int64_t batch_strides[kMaxBatchDims] = {};
 
   [[nodiscard]] constexpr ImageSpan<Data> image(const Images& images,
                                                 std::int64_t index) const noexcept {

@@ -27,8 +27,9 @@ enum class DType : std::uint8_t { float16, bfloat16, float32, float64 };
   return 0;
 }
 
-/// The most dimensions a view may have.
-inline constexpr int kMaxDims = 8;
+/// The most dimensions that a view may have. Calls fold batch dimensions that all their arrays step
+/// through evenly, as contiguous arrays do, into one; at most 8 may be left.
+inline constexpr int kMaxDims = 32;
 
 /// A strided array, aligned to its element size. `Data` is `void` for outputs and `const void` for
 /// inputs. A default-made view means "not given".
@@ -49,7 +50,7 @@ struct BasicView {
     view.data = data;
     view.dtype = dtype;
     view.ndim = ndim;
-    for (int d = 0; d < kMaxDims; ++d) {
+    for (int d = 0; d < ndim && d < kMaxDims; ++d) {
       view.shape[d] = shape[d];
       view.strides[d] = strides[d];
     }

@@ -19,6 +19,7 @@ FloatArray = npt.NDArray[np.floating[Any]]
 LamOrPair = npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike]
 
 _FLOAT_SIZES = (2, 4, 8)
+_MOST_DIMS_AS_THEY_LIE = 9  # of more the core folds dimensions, which contiguous arrays let it
 _MOST_THREADS = 4096
 
 
@@ -37,6 +38,8 @@ def read_array(name: str, value: npt.ArrayLike) -> FloatArray:
         reason = str(error).rstrip(".")
         raise TypeError(f"{name}: cannot be read as an array: {reason}{hint}") from error
     array = array.astype(_float_dtype(name, array.dtype), copy=False)
+    if array.ndim > _MOST_DIMS_AS_THEY_LIE:
+        return np.ascontiguousarray(array)
     return array if _has_whole_strides(array) else array.copy()
 
 

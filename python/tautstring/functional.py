@@ -13,7 +13,10 @@ in all functions:
 ``x``
     tensor of any shape and strides on the CPU or on CUDA, cut into rows along ``dim``:
     float16, bfloat16, float32 or float64. Arithmetic is float64 for float64, else
-    float32. A row with a non-finite sample comes out NaN, the others are exact.
+    float32. A row with a non-finite sample comes out NaN, the others are exact. It has
+    at most 32 dimensions. Above 9, batch dimensions are folded, and at most 8 may be
+    left after folding those that all arguments step through evenly, as contiguous
+    tensors do.
 ``lam``
     the penalty, >= 0: a number, or a tensor that broadcasts to ``x`` and whose size
     along ``dim`` is 1 (one a row) or n - 1 (one an edge). ``inf`` gives the mean, 0

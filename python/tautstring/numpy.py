@@ -13,7 +13,8 @@ all functions:
 ``x``
     array_like of any shape and strides, cut into rows along ``dim``. float16,
     float32 and float64 are kept; integers and bools are computed as float64. A
-    row with a non-finite sample comes out NaN, the others are exact.
+    row with a non-finite sample comes out NaN, the others are exact. It has at
+    most 32 dimensions.
 ``lam``
     the penalty, >= 0: a number, or an array that broadcasts to ``x`` and whose
     size along ``dim`` is 1 (one a row) or n - 1 (one an edge). ``inf`` gives

@@ -83,11 +83,56 @@ const Backend* find_backend(Device device) noexcept {
   return nullptr;
 }
 
-Arguments::Arguments(const char* name, const ConstView& shaped, int dim) noexcept {
-  if (check_view(name, shaped)) set_batch(name, shaped, dim);
+std::int64_t Steps::along(int dim, int ndim_of_batch) const noexcept {
+  const int own = dim - (ndim_of_batch - ndim);
+  return own < 0 || shape[own] == 1 ? 0 : strides[own];
 }
 
-void Arguments::set_batch(const char* name, const ConstView& shaped, int dim) noexcept {
+bool Steps::is_empty() const noexcept {
+  return std::find(shape, shape + ndim, 0) != shape + ndim;
+}
+
+Arguments::Arguments(const char* name, const ConstView& shaped, int dim,
+                     std::initializer_list<Steps> arrays, int other_dim) noexcept {
+  if (check_view(name, shaped)) set_batch(name, shaped, dim, arrays, other_dim);
+}
+
+int Arguments::place_dims(const ConstView& shaped, std::initializer_list<Steps> arrays,
+                          int other_dim) noexcept {
+  const bool folds = ndim_ - 1 > kMaxBatchDims;
+  int count = 0;
+  int outer = -1;        // the last dimension of this place that is longer than 1
+  bool is_open = false;  // whether this place takes one more dimension
+  const auto is_even = [&](const Steps& array, int inner) {
+    // What has no elements, or is refused when its turn comes, does not matter.
+    if (array.ndim < 0 || array.ndim > ndim_ || array.is_empty()) return true;
+    std::int64_t span = 0;
+    return !__builtin_mul_overflow(array.along(inner, ndim_), shaped.shape[inner], &span) &&
+           array.along(outer, ndim_) == span;
+  };
+  const auto folds_into_outer = [&](int d) {
+    if (outer < 0 || shaped.shape[d] == 1) return true;
+    return is_even(shaped, d) && std::all_of(arrays.begin(), arrays.end(),
+                                             [&](const Steps& array) { return is_even(array, d); });
+  };
+  for (int d = 0; d < ndim_; ++d) {
+    if (d == dim_) {
+      is_open = false;
+      continue;
+    }
+    if (!is_open || d == other_dim || !folds_into_outer(d)) {
+      ++count;
+      outer = -1;
+    }
+    place_[d] = count - 1;
+    if (shaped.shape[d] != 1) outer = d;
+    is_open = folds && d != other_dim;
+  }
+  return count;
+}
+
+void Arguments::set_batch(const char* name, const ConstView& shaped, int dim,
+                          std::initializer_list<Steps> arrays, int other_dim) noexcept {
   ndim_ = shaped.ndim;
   const int dims = std::max(ndim_, 1);  // a view without dimensions is one row of one element
   if (dim < -dims || dim >= dims) return fail("dim", "must name a dimension of x", dim);
@@ -98,12 +143,22 @@ void Arguments::set_batch(const char* name, const ConstView& shaped, int dim) no
     return fail(name, "size along dim must be below 2^31 - 1", static_cast<double>(n), dim_);
   }
   rows_.n = static_cast<std::int32_t>(n);
-  rows_.dim = dim_;
   rows_.count = 1;
+  rows_.batch_dims = place_dims(shaped, arrays, other_dim);
+  if (rows_.batch_dims > kMaxBatchDims) {
+    return fail(name,
+                "must have at most 8 batch dimensions after folding those that all arguments step "
+                "through evenly (as contiguous arrays do)",
+                rows_.batch_dims);
+  }
+  std::fill_n(rows_.batch_shape, rows_.batch_dims, 1);
   for (int d = 0; d < ndim_; ++d) {
     if (d == dim_) continue;
-    rows_.batch_shape[rows_.batch_dims++] = shaped.shape[d];
-    if (__builtin_mul_overflow(rows_.count, shaped.shape[d], &rows_.count)) {
+    if (d < dim_) rows_.dim = place_[d] + 1;
+    batch_shape_[d] = shaped.shape[d];
+    std::int64_t& size = rows_.batch_shape[place_[d]];
+    if (__builtin_mul_overflow(size, shaped.shape[d], &size) ||
+        __builtin_mul_overflow(rows_.count, shaped.shape[d], &rows_.count)) {
       return fail(name, "must have fewer than 2^63 rows");
     }
   }
@@ -146,7 +201,7 @@ bool Arguments::check_view(const char* name, const ConstView& view) noexcept {
   if (!view.given()) {
     fail(name, "must be given");
   } else if (view.ndim > kMaxDims) {
-    fail(name, "must have at most 8 dimensions, with as many strides");
+    fail(name, "must have at most 32 dimensions, with as many strides");
   } else if (!is_known(view.dtype)) {
     fail(name, "must have a known dtype", static_cast<double>(view.dtype));
   } else if (element_count(view) < 0) {
@@ -176,19 +231,25 @@ ConstRowArray Arguments::lay_out(const char* name, const ConstView& view, Along 
   array.dtype = view.dtype;
   array.given = true;
   array.size = 1;  // where broadcasting supplies dim, or there is no dimension at all
-  int batch_dim = 0;
   for (int d = 0; d < ndim_; ++d) {
     const int own = d - (ndim_ - view.ndim);
     const std::int64_t size = own < 0 ? 1 : view.shape[own];
     const std::int64_t stride = own < 0 || size == 1 ? 0 : view.strides[own];
     if (d != dim_) {
-      const std::int64_t wanted = rows_.batch_shape[batch_dim];
+      const std::int64_t wanted = batch_shape_[d];
       if (size != wanted && !(broadcasts && size == 1)) {
         fail(name, "must have the size of x in its batch dimensions (where it broadcasts, or 1)",
              static_cast<double>(size), d);
         return array;
       }
-      array.batch_strides[batch_dim++] = stride;
+      if (wanted == 1) continue;
+      std::int64_t& step = array.batch_strides[place_[d]];
+      // Set by a dimension that this one folds into, which arrays that the constructor knows allow.
+      if (step != 0 && step != stride * wanted && !is_empty(view)) {
+        fail(name, "must step evenly through batch dimensions that are folded", d);
+        return array;
+      }
+      step = stride;
       continue;
     }
     const std::int64_t n = rows_.n;

@@ -46,11 +46,33 @@ template <class T>
 /// Whether both views are the same elements in the same order.
 [[nodiscard]] bool same_elements(const ConstView& a, const ConstView& b) noexcept;
 
+/// How an argument steps through its dimensions. It refers to the view's own numbers.
+struct Steps {
+  template <class Data>
+  Steps(const BasicView<Data>& view) noexcept  // NOLINT(google-explicit-constructor)
+      : ndim(view.ndim), shape(view.shape), strides(view.strides) {}
+
+  /// From one element to the next along dimension `dim` of the `ndim_of_batch` that it broadcasts
+  /// to: 0 where it does not move.
+  [[nodiscard]] std::int64_t along(int dim, int ndim_of_batch) const noexcept;
+  [[nodiscard]] bool is_empty() const noexcept;
+
+  int ndim;
+  const std::int64_t* shape;
+  const std::int64_t* strides;
+};
+
 /// Checks one call's arguments one after the other; the first error stays.
 class Arguments {
  public:
-  /// Starts with the array that gives the shape of the batch.
-  Arguments(const char* name, const ConstView& shaped, int dim) noexcept;
+  /// Starts with the array that gives the shape of the batch. Views may have more dimensions than
+  /// a backend knows. Then batch dimensions that all `arrays` of the call step through evenly are
+  /// folded into one, but not across `dim` or `other_dim` (counted from the front; -1: none).
+  Arguments(const char* name, const ConstView& shaped, int dim,
+            std::initializer_list<Steps> arrays = {}, int other_dim = -1) noexcept;
+
+  /// Where a dimension of the batch's array, counted from the front, is among the batch dimensions.
+  [[nodiscard]] int place_of(int dim) const noexcept { return place_[dim]; }
 
   [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
   [[nodiscard]] const Status& status() const noexcept { return status_; }
@@ -86,7 +108,11 @@ class Arguments {
   void fail(const char* name, const char* expected, double given, std::int64_t index = -1) noexcept;
 
  private:
-  void set_batch(const char* name, const ConstView& shaped, int dim) noexcept;
+  void set_batch(const char* name, const ConstView& shaped, int dim,
+                 std::initializer_list<Steps> arrays, int other_dim) noexcept;
+  /// Gives each batch dimension its place, and how many places there are.
+  int place_dims(const ConstView& shaped, std::initializer_list<Steps> arrays,
+                 int other_dim) noexcept;
   bool check_view(const char* name, const ConstView& view) noexcept;
   ConstRowArray lay_out(const char* name, const ConstView& view, Along along,
                         bool broadcasts) noexcept;
@@ -94,6 +120,8 @@ class Arguments {
   Rows rows_;
   int ndim_ = 0;
   int dim_ = 0;
+  int place_[kMaxDims] = {};                 // of each dimension but dim_
+  std::int64_t batch_shape_[kMaxDims] = {};  // of x, before dimensions are folded
   Status status_;
 };
 

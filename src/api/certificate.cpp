@@ -7,7 +7,8 @@ namespace tautstring {
 Status certificate1d(const Problem1d& problem, const ConstView& y, const View& out,
                      const Context& context) noexcept {
   using Along = detail::Arguments::Along;
-  detail::Arguments arguments("x", problem.x, problem.dim);
+  detail::Arguments arguments("x", problem.x, problem.dim,
+                              {problem.lam.array, problem.weight, y, out});
   detail::Certificate1d call;
   call.x = arguments.shaped("x", problem.x, Along::elements);
   call.lam = arguments.lam(problem.lam);

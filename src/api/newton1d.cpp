@@ -69,7 +69,8 @@ Status prox_tv1d_newton_workspace(const ConstView& x, int dim, const Context& co
 
 Status prox_tv1d_newton(const Problem1d& problem, const Newton1d& newton,
                         const NewtonResults1d& results, const Context& context) noexcept {
-  Arguments arguments("x", problem.x, problem.dim);
+  Arguments arguments("x", problem.x, problem.dim,
+                      {problem.lam.array, newton.start, results.y, results.dual});
   detail::NewtonForward1d call;
   detail::Forward1d& forward = call.problem;
   forward.x = arguments.shaped("x", problem.x, Along::elements);

@@ -40,7 +40,7 @@ std::int64_t row_length(const ConstView& x, int dim) noexcept {
 
 Status prox_tv1d(const Problem1d& problem, const View& y, std::span<std::uint32_t> partition,
                  const Context& context) noexcept {
-  Arguments arguments("x", problem.x, problem.dim);
+  Arguments arguments("x", problem.x, problem.dim, {problem.lam.array, problem.weight, y});
   detail::Forward1d call;
   call.x = arguments.shaped("x", problem.x, Along::elements);
   call.lam = arguments.lam(problem.lam);
@@ -76,7 +76,9 @@ Status prox_tv1d_workspace(const ConstView& x, bool weighted, int dim, const Con
 
 Status prox_tv1d_backward(const Solved1d& solved, const ConstView& grad_y,
                           const Gradients1d& gradients, const Context& context) noexcept {
-  Arguments arguments("grad_y", grad_y, solved.dim);
+  Arguments arguments(
+      "grad_y", grad_y, solved.dim,
+      {solved.x, solved.y, solved.weight, gradients.x, gradients.lam, gradients.weight});
   detail::Backward1d call;
   call.solved = lay_out(arguments, solved);
   call.grad_y = arguments.shaped("grad_y", grad_y, Along::elements);
@@ -100,7 +102,9 @@ Status prox_tv1d_backward(const Solved1d& solved, const ConstView& grad_y,
 
 Status prox_tv1d_jvp(const Solved1d& solved, const Tangents1d& tangents, const View& tangent_y,
                      const Context& context) noexcept {
-  Arguments arguments("tangent_y", tangent_y, solved.dim);
+  Arguments arguments(
+      "tangent_y", tangent_y, solved.dim,
+      {solved.x, solved.y, solved.weight, tangents.x, tangents.lam, tangents.weight});
   detail::Jvp1d call;
   call.solved = lay_out(arguments, solved);
   if (tangents.x.given())
@@ -121,7 +125,7 @@ Status prox_tv1d_jvp(const Solved1d& solved, const Tangents1d& tangents, const V
 
 Status lam_max(const ConstView& x, const View& out, const ConstView& weight, int dim,
                const Context& context) noexcept {
-  Arguments arguments("x", x, dim);
+  Arguments arguments("x", x, dim, {weight, out});
   detail::RowReduction call;
   call.x = arguments.shaped("x", x, Along::elements);
   call.weight = arguments.optional_broadcast("weight", weight, Along::elements);
@@ -132,7 +136,7 @@ Status lam_max(const ConstView& x, const View& out, const ConstView& weight, int
 }
 
 Status tv(const ConstView& x, const View& out, int dim, const Context& context) noexcept {
-  Arguments arguments("x", x, dim);
+  Arguments arguments("x", x, dim, {out});
   detail::RowReduction call;
   call.x = arguments.shaped("x", x, Along::elements);
   call.out = arguments.output("out", out, Along::row);

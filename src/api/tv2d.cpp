@@ -26,12 +26,13 @@ int from_front(int dim, int ndim) {
 /// The arguments of a 2D call, seen by rows and by columns.
 class ImageArguments {
  public:
-  /// Starts with the array that gives the shape of the batch, x's.
-  ImageArguments(const char* name, const ConstView& x, int height_dim, int width_dim) noexcept
+  /// Starts with the array that gives the shape of the batch, x's; `arrays` as in Arguments.
+  ImageArguments(const char* name, const ConstView& x, int height_dim, int width_dim,
+                 std::initializer_list<detail::Steps> arrays = {}) noexcept
       : height_dim_(from_front(height_dim, x.ndim)),
         width_dim_(from_front(width_dim, x.ndim)),
-        rows_(name, x, width_dim_ < 0 ? 0 : width_dim_),
-        columns_(name, x, height_dim_ < 0 ? 0 : height_dim_) {
+        rows_(name, x, width_dim_ < 0 ? 0 : width_dim_, arrays, height_dim_),
+        columns_(name, x, height_dim_ < 0 ? 0 : height_dim_, arrays, width_dim_) {
     rows_.require(x.ndim >= 2, name, "must have at least 2 dimensions", x.ndim);
     rows_.require(height_dim_ >= 0, "height_dim", "must name a dimension of x", height_dim);
     rows_.require(width_dim_ >= 0, "width_dim", "must name a dimension of x", width_dim);
@@ -41,10 +42,10 @@ class ImageArguments {
     images_.height = columns_.rows().n;
     images_.width = rows_.rows().n;
     images_.count = 1;
-    for (int d = 0; d < x.ndim; ++d) {
-      if (d == height_dim_ || d == width_dim_) continue;
-      images_.batch_shape[images_.batch_dims++] = x.shape[d];
-      images_.count *= x.shape[d];  // no more than rows, which fit
+    for (int place = 0; place < rows_.rows().batch_dims; ++place) {
+      if (place == rows_.place_of(height_dim_)) continue;
+      images_.batch_shape[images_.batch_dims++] = rows_.rows().batch_shape[place];
+      images_.count *= rows_.rows().batch_shape[place];  // no more than rows, which fit
     }
     const double pixels = static_cast<double>(images_.count) * images_.height * images_.width;
     rows_.require(pixels <= kMostPixels, name, "must have at most 2^48 elements", pixels);
@@ -119,19 +120,16 @@ class ImageArguments {
  private:
   static constexpr double kMostPixels = 0x1p48;  // more than any memory has: sizes cannot overflow
 
-  /// Where `dim` is among the batch dimensions of lines along `along`.
-  static int place_of(int dim, int along) noexcept { return dim < along ? dim : dim - 1; }
-
   template <class Data>
   [[nodiscard]] detail::BasicImageArray<Data> by_rows(
       const detail::BasicRowArray<Data>& array) const noexcept {
-    return lay_out(array, place_of(height_dim_, width_dim_), images_.height);
+    return lay_out(array, rows_.place_of(height_dim_), images_.height);
   }
   template <class Data>
   detail::BasicImageArray<Data> by_columns(const detail::BasicRowArray<Data>& array) noexcept {
     rows_.fail(columns_.status());
     detail::BasicImageArray<Data> images =
-        lay_out(array, place_of(width_dim_, height_dim_), images_.width);
+        lay_out(array, columns_.place_of(width_dim_), images_.width);
     std::swap(images.height, images.width);
     std::swap(images.row_stride, images.column_stride);
     return images;
@@ -209,7 +207,8 @@ namespace {
 
 Status find_workspace(const Problem2d& problem, bool plain, const Context& context,
                       std::size_t& bytes) noexcept {
-  ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
+  ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim,
+                           {problem.row_lam.array, problem.column_lam.array});
   const detail::ImageLam row_lam = arguments.row_lam(problem.row_lam);
   const detail::ImageLam column_lam = arguments.column_lam(problem.column_lam);
   if (!arguments.checks().ok()) return arguments.checks().status();
@@ -237,7 +236,9 @@ Status prox_tv2d_workspace(const Problem2d& problem, const Solver2d& solver, con
 
 Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results2d& results,
                  const Context& context) noexcept {
-  ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
+  ImageArguments arguments(
+      "x", problem.x, problem.height_dim, problem.width_dim,
+      {problem.row_lam.array, problem.column_lam.array, solver.start, results.y, results.dual});
   Arguments& checks = arguments.checks();
   detail::Forward2d call;
   call.images = arguments.images();
@@ -291,7 +292,9 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
 
 Status gap2d(const Problem2d& problem, const Candidate2d& candidate, std::span<double> gap,
              const Context& context) noexcept {
-  ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim);
+  ImageArguments arguments(
+      "x", problem.x, problem.height_dim, problem.width_dim,
+      {problem.row_lam.array, problem.column_lam.array, candidate.y, candidate.dual});
   detail::Gap2d call;
   call.images = arguments.images();
   call.x = arguments.shaped("x", problem.x);
@@ -310,7 +313,8 @@ Status gap2d(const Problem2d& problem, const Candidate2d& candidate, std::span<d
 
 Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
                           const Gradients2d& gradients, const Context& context) noexcept {
-  ImageArguments arguments("grad_y", grad_y, solved.height_dim, solved.width_dim);
+  ImageArguments arguments("grad_y", grad_y, solved.height_dim, solved.width_dim,
+                           {gradients.x, gradients.row_lam, gradients.column_lam});
   Arguments& checks = arguments.checks();
   detail::Backward2d call;
   call.solved = lay_out(arguments, solved);
@@ -332,7 +336,8 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
 
 Status prox_tv2d_jvp(const Solved2d& solved, const Tangents2d& tangents, const View& tangent_y,
                      const Context& context) noexcept {
-  ImageArguments arguments("tangent_y", tangent_y, solved.height_dim, solved.width_dim);
+  ImageArguments arguments("tangent_y", tangent_y, solved.height_dim, solved.width_dim,
+                           {tangents.x, tangents.row_lam, tangents.column_lam});
   Arguments& checks = arguments.checks();
   detail::Jvp2d call;
   call.solved = lay_out(arguments, solved);

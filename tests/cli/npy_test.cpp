@@ -140,9 +140,11 @@ TEST(ParseNpy, refuses_negative_and_unreadable_sizes) {
   }
 }
 
-TEST(ParseNpy, refuses_more_than_eight_dimensions) {
-  EXPECT_EQ(error_of(npy_file(npy_header("<f4", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "1234")),
-            "9 dimensions are too many (at most 8)");
+TEST(ParseNpy, refuses_more_dimensions_than_a_view_has) {
+  std::string shape = "(1";
+  for (int d = 0; d < kMaxDims; ++d) shape += ", 1";
+  EXPECT_EQ(error_of(npy_file(npy_header("<f4", shape + ")"), "1234")),
+            "33 dimensions are too many (at most 32)");
 }
 
 TEST(ParseNpy, refuses_element_types_it_does_not_know) {

@@ -77,7 +77,7 @@ const Spoiled kSpoiled[] = {
     {"XNotGiven", "x", kNothing, [](Call& c) { c.problem.x = {}; }},
     {"XNull", "x", kNothing, [](Call& c) { c.problem.x.data = nullptr; }},
     {"XOfUnknownDtype", "x", 9, [](Call& c) { c.problem.x.dtype = static_cast<DType>(9); }},
-    {"XOfTooManyDims", "x", kNothing, [](Call& c) { c.problem.x.ndim = 9; }},
+    {"XOfTooManyDims", "x", kNothing, [](Call& c) { c.problem.x.ndim = kMaxDims + 1; }},
     {"XOfNegativeShape", "x", kNothing, [](Call& c) { c.problem.x.shape[0] = -2; }},
     {"XOfOverflowingShape", "x", kNothing,
      [](Call& c) { c.problem.x.shape[0] = c.problem.x.shape[1] = std::int64_t{1} << 40; }},
@@ -126,9 +126,10 @@ const Spoiled kSpoiled[] = {
     {"LamOfTooManyDims", "lam", kNothing,
      [](Call& c) {
        c.problem.lam = view(c.lam.data(), {2, 1});
-       c.problem.lam.array.ndim = 9;
+       c.problem.lam.array.ndim = kMaxDims + 1;
      }},
-    {"WeightOfTooManyDims", "weight", kNothing, [](Call& c) { c.problem.weight.ndim = 9; }},
+    {"WeightOfTooManyDims", "weight", kNothing,
+     [](Call& c) { c.problem.weight.ndim = kMaxDims + 1; }},
     {"WeightOfOtherSize", "weight", 2, [](Call& c) { c.problem.weight = view(c.lam.data(), {2}); }},
     {"PartitionTooShort", "partition", 1,
      [](Call& c) { c.partition_view = c.partition_view.first(1); }},
@@ -184,13 +185,32 @@ TEST(Arguments, TheUnspoiledCallIsFine) {
 
 TEST(Arguments, ViewsOfTooManyDimensionsOrStridesAreRefused) {
   float value = 0;
-  const View nine = view(&value, {1, 1, 1, 1, 1, 1, 1, 1, 1});
-  EXPECT_STREQ(prox_tv1d({.x = nine, .lam = 1.0}, nine).argument, "x");
-  EXPECT_STREQ(tv(nine, nine).argument, "x");
-  EXPECT_STREQ(lam_max(nine, nine).argument, "x");
-  EXPECT_STREQ(certificate1d({.x = nine, .lam = 1.0}, nine, nine).argument, "x");
+  const View many = view(&value, std::vector<std::int64_t>(kMaxDims + 1, 1));
+  EXPECT_STREQ(prox_tv1d({.x = many, .lam = 1.0}, many).argument, "x");
+  EXPECT_STREQ(tv(many, many).argument, "x");
+  EXPECT_STREQ(lam_max(many, many).argument, "x");
+  EXPECT_STREQ(certificate1d({.x = many, .lam = 1.0}, many, many).argument, "x");
   const View lopsided = view(&value, {1, 1}, {1});
   EXPECT_STREQ(prox_tv1d({.x = lopsided, .lam = 1.0}, lopsided).argument, "x");
+}
+
+TEST(Arguments, DimensionsThatDoNotFoldAreRefusedByTheirNumber) {
+  // Nine batch dimensions in reverse order: none follows another evenly.
+  std::vector<float> x(512 * 3), y(x.size(), -7);
+  const std::vector<std::int64_t> shape = {2, 2, 2, 2, 2, 2, 2, 2, 2, 3};
+  const std::vector<std::int64_t> strides = {3, 6, 12, 24, 48, 96, 192, 384, 768, 1};
+  const Status status =
+      prox_tv1d({.x = view(x.data(), shape, strides), .lam = 1.0}, view(y.data(), shape, strides));
+  EXPECT_EQ(message(status),
+            "x: must have at most 8 batch dimensions after folding those that all arguments step "
+            "through evenly (as contiguous arrays do), got 9");
+  EXPECT_EQ(y, std::vector<float>(x.size(), -7));
+  // A dimension of size 1 folds.
+  std::vector<std::int64_t> fewer = shape;
+  fewer[4] = 1;
+  EXPECT_TRUE(
+      prox_tv1d({.x = view(x.data(), fewer, strides), .lam = 1.0}, view(y.data(), fewer, strides))
+          .ok());
 }
 
 TEST(Arguments, InterleavedArraysAreNotTakenForOverlapping) {

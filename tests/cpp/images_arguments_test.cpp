@@ -119,7 +119,7 @@ const Spoiled kSpoiled[] = {
     {"XNotGiven", "x", kNothing, [](ImagesCall& c) { c.problem.x = {}; }},
     {"XNull", "x", kNothing, [](ImagesCall& c) { c.problem.x.data = nullptr; }},
     {"XOfOneDim", "x", 1, [](ImagesCall& c) { c.problem.x = view(c.x.data(), {24}); }},
-    {"XOfTooManyDims", "x", kNothing, [](ImagesCall& c) { c.problem.x.ndim = 9; }},
+    {"XOfTooManyDims", "x", kNothing, [](ImagesCall& c) { c.problem.x.ndim = kMaxDims + 1; }},
     {"XOfUnknownDtype", "x", 9, [](ImagesCall& c) { c.problem.x.dtype = static_cast<DType>(9); }},
     {"XOfFarTooManyPixels", "x", 0x1p60,
      [](ImagesCall& c) {

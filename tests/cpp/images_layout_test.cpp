@@ -609,5 +609,83 @@ TEST(ImagesLayout, SharpMirrorsTheSmoothResult) {
   }
 }
 
+TEST(ImagesLayout, ManyDimensionsFold) {
+  Random random(base_seed());
+  const ImageBatch batch = random_images(random, 24, 4, 5, 0.5);
+  const std::vector<double> lam = {0.1, 0.5};
+  const std::vector<std::int64_t> shape = {2, 1, 3, 1, 2, 1, 1, 2, 4, 1, 5};
+  const std::vector<std::int64_t> row_shape = {2, 1, 3, 1, 2, 1, 1, 2, 4, 1, 4};
+  const std::vector<std::int64_t> few_lams = {2, 1, 1, 1, 1, 1, 1};  // as the fifth dimension has
+  std::vector<double> y(480), dual(480), gap(24), grad_x(480), grad_row_lam(384);
+  std::vector<double> expected(480), expected_dual(480), expected_gap(24);
+  std::vector<std::uint32_t> partitions(
+      static_cast<std::size_t>(saved_words2d(view(batch.x.data(), {24, 4, 5}), 4)));
+  std::vector<std::uint32_t> expected_partitions(partitions.size());
+  std::vector<double> lam_of_images(24);
+  for (std::size_t i = 0; i < 24; ++i) lam_of_images[i] = lam[i / 2 % 2];
+  ASSERT_EQ(saved_words2d(view(batch.x.data(), shape), 4, 8, 10),
+            static_cast<std::int64_t>(partitions.size()));
+  ASSERT_TRUE(prox_tv2d({.x = view(batch.x.data(), shape),
+                         .row_lam = view(batch.row_lam.data(), row_shape),
+                         .column_lam = view(lam.data(), few_lams),
+                         .height_dim = 8,
+                         .width_dim = 10},
+                        {},
+                        {.y = view(y.data(), shape),
+                         .partitions = partitions,
+                         .dual = view(dual.data(), shape),
+                         .gap = gap})
+                  .ok());
+  ASSERT_TRUE(prox_tv2d({.x = view(batch.x.data(), {24, 4, 5}),
+                         .row_lam = view(batch.row_lam.data(), {24, 4, 4}),
+                         .column_lam = view(lam_of_images.data(), {24, 1, 1})},
+                        {},
+                        {.y = view(expected.data(), {24, 4, 5}),
+                         .partitions = expected_partitions,
+                         .dual = view(expected_dual.data(), {24, 4, 5}),
+                         .gap = expected_gap})
+                  .ok());
+  EXPECT_EQ(y, expected);
+  EXPECT_EQ(dual, expected_dual);
+  EXPECT_EQ(gap, expected_gap);
+  EXPECT_EQ(partitions, expected_partitions);
+  std::vector<double> expected_x(480), expected_row_lam(384);
+  ASSERT_TRUE(
+      prox_tv2d_backward(
+          {.partitions = partitions, .height_dim = 8, .width_dim = 10}, view(batch.x.data(), shape),
+          {.x = view(grad_x.data(), shape), .row_lam = view(grad_row_lam.data(), row_shape)})
+          .ok());
+  ASSERT_TRUE(prox_tv2d_backward({.partitions = partitions}, view(batch.x.data(), {24, 4, 5}),
+                                 {.x = view(expected_x.data(), {24, 4, 5}),
+                                  .row_lam = view(expected_row_lam.data(), {24, 4, 4})})
+                  .ok());
+  EXPECT_EQ(grad_x, expected_x);
+  EXPECT_EQ(grad_row_lam, expected_row_lam);
+}
+
+TEST(ImagesLayout, ManyDimensionsFoldOnAllSidesOfTheImages) {
+  Random random(base_seed());
+  const ImageBatch batch = random_images(random, 96, 4, 5, 0.5);
+  const std::vector<std::int64_t> shape = {4, 2, 3, 5, 2, 2, 2, 1, 2, 1};
+  std::vector<double> y(1920), expected(1920);
+  for (const auto& [height_dim, width_dim] : {std::pair{0, 3}, {3, 0}}) {
+    ASSERT_TRUE(prox_tv2d({.x = view(batch.x.data(), shape),
+                           .row_lam = 0.3,
+                           .column_lam = 0.5,
+                           .height_dim = height_dim,
+                           .width_dim = width_dim},
+                          {}, {.y = view(y.data(), shape)})
+                    .ok());
+    ASSERT_TRUE(prox_tv2d({.x = view(batch.x.data(), {4, 6, 5, 16}),
+                           .row_lam = 0.3,
+                           .column_lam = 0.5,
+                           .height_dim = height_dim == 0 ? 0 : 2,
+                           .width_dim = width_dim == 0 ? 0 : 2},
+                          {}, {.y = view(expected.data(), {4, 6, 5, 16})})
+                    .ok());
+    EXPECT_EQ(y, expected);
+  }
+}
+
 }  // namespace
 }  // namespace tautstring::testing

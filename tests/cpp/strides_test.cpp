@@ -215,6 +215,98 @@ TEST(Strides, ReachBeyondFourGigabytes) {
   munmap(memory, bytes);
 }
 
+/// x in more dimensions than a backend knows: 96 rows of 5, with sizes of 1 here and there.
+const std::vector<std::int64_t> kManyDims = {2, 1, 3, 2, 1, 2, 1, 2, 1, 1, 2, 5};
+
+TEST(Strides, ManyDimensionsFold) {
+  const std::vector<double> x = noise(480);
+  const std::vector<double> lam = {0.1, 0.5}, weight = {1, 2, 0, 1, 3};
+  std::vector<double> y(x.size());
+  std::vector<std::uint32_t> partition(96);
+  // One lam for each place of the dimension of size 2 that is the fourth.
+  ASSERT_TRUE(prox_tv1d({.x = view(x.data(), kManyDims),
+                         .lam = view(lam.data(), {2, 1, 1, 1, 1, 1, 1, 1, 1}),
+                         .weight = view(weight.data(), {5})},
+                        view(y.data(), kManyDims), partition)
+                  .ok());
+  for (std::size_t r = 0; r < 96; ++r) {
+    const auto first = static_cast<std::ptrdiff_t>(5 * r);
+    const Solution alone(
+        Row{"", {x.begin() + first, x.begin() + first + 5}, {lam[r / 8 % 2]}, weight});
+    ASSERT_EQ(std::vector<double>(y.begin() + first, y.begin() + first + 5), alone.y) << r;
+    ASSERT_EQ(partition[r], alone.partition[0]) << r;
+  }
+}
+
+TEST(Strides, ManyDimensionsFoldOnBothSidesOfTheRows) {
+  const std::vector<double> x = noise(1920);
+  const std::vector<std::int64_t> shape = {2, 3, 2, 2, 5, 2, 2, 2, 2, 1};
+  std::vector<double> y(x.size()), expected(x.size());
+  for (const int dim : {4, -6}) {
+    ASSERT_TRUE(
+        prox_tv1d({.x = view(x.data(), shape), .lam = 0.6, .dim = dim}, view(y.data(), shape))
+            .ok());
+    ASSERT_TRUE(prox_tv1d({.x = view(x.data(), {24, 5, 16}), .lam = 0.6, .dim = 1},
+                          view(expected.data(), {24, 5, 16}))
+                    .ok());
+    EXPECT_EQ(y, expected);
+  }
+}
+
+TEST(Strides, ManyDimensionsFoldOnlyWhereAllArraysDo) {
+  // x does not move along its last three batch dimensions; row r of y has every 256th element.
+  const std::vector<double> x = noise(160);
+  std::vector<double> y(1280), alone(160);
+  const std::vector<std::int64_t> shape = {2, 2, 2, 2, 2, 1, 2, 2, 2, 5};
+  ASSERT_TRUE(
+      prox_tv1d({.x = view(x.data(), shape, {80, 40, 20, 10, 5, 9, 0, 0, 0, 1}), .lam = 0.6},
+                view(y.data(), shape, {128, 64, 32, 16, 8, 7, 4, 2, 1, 256}))
+          .ok());
+  ASSERT_TRUE(
+      prox_tv1d({.x = view(x.data(), {32, 5}), .lam = 0.6}, view(alone.data(), {32, 5})).ok());
+  for (std::size_t r = 0; r < 256; ++r) {
+    for (std::size_t i = 0; i < 5; ++i) ASSERT_EQ(y[r + 256 * i], alone[r / 8 * 5 + i]) << r;
+  }
+}
+
+TEST(Strides, DerivativesOfManyDimensionsFold) {
+  const std::vector<double> x = noise(480), g = noise(480);
+  std::vector<double> y(480);
+  std::vector<std::uint32_t> partition(96);
+  ASSERT_TRUE(
+      prox_tv1d({.x = view(x.data(), {96, 5}), .lam = 0.6}, view(y.data(), {96, 5}), partition)
+          .ok());
+  const Solved1d solved = {.partition = partition};
+  std::vector<double> grad_x(480), grad_lam(96), dy(480);
+  ASSERT_TRUE(
+      prox_tv1d_backward(solved, view(g.data(), {96, 5}),
+                         {.x = view(grad_x.data(), {96, 5}), .lam = view(grad_lam.data(), {96, 1})})
+          .ok());
+  // The same for one lam of each of two places, as in ManyDimensionsFold.
+  const std::vector<double> shared = {1, 2};
+  std::vector<double> of_rows(96);
+  for (std::size_t r = 0; r < 96; ++r) of_rows[r] = shared[r / 8 % 2];
+  ASSERT_TRUE(prox_tv1d_jvp(solved,
+                            {.x = view(g.data(), {96, 5}), .lam = view(of_rows.data(), {96, 1})},
+                            view(dy.data(), {96, 5}))
+                  .ok());
+  std::vector<double> many_x(480), many_lam(96), many_dy(480);
+  std::vector<std::int64_t> of_lam = kManyDims;
+  of_lam.back() = 1;
+  ASSERT_TRUE(prox_tv1d_backward(
+                  solved, view(g.data(), kManyDims),
+                  {.x = view(many_x.data(), kManyDims), .lam = view(many_lam.data(), of_lam)})
+                  .ok());
+  ASSERT_TRUE(prox_tv1d_jvp(solved,
+                            {.x = view(g.data(), kManyDims),
+                             .lam = view(shared.data(), {2, 1, 1, 1, 1, 1, 1, 1, 1})},
+                            view(many_dy.data(), kManyDims))
+                  .ok());
+  EXPECT_EQ(many_x, grad_x);
+  EXPECT_EQ(many_lam, grad_lam);
+  EXPECT_EQ(many_dy, dy);
+}
+
 TEST(Strides, ScalarsAndEmptyBatches) {
   double x = 3;
   double y = 0;

@@ -54,6 +54,18 @@ TEST(LibtorchProxTv2d, TakesAnyDimsAndStrides) {
   EXPECT_TRUE(at::equal(y.permute({1, 0, 2}), prox_tv2d(moved, {0.3, 0.5})));
 }
 
+TEST(LibtorchProxTv2d, TakesManyDimensions) {
+  const Tensor x = noise({2, 1, 3, 2, 1, 2, 1, 2, 1, 1, 4, 5}).requires_grad_();
+  const Tensor lam = positive({2, 1, 1, 1, 1, 1, 1, 1, 1});
+  const Tensor few = x.detach().reshape({6, 2, 4, 4, 5}).requires_grad_();
+  const Tensor y = prox_tv2d(x, lam);
+  const Tensor expected = prox_tv2d(few, lam.reshape({2, 1, 1, 1}));
+  EXPECT_TRUE(at::equal(y.reshape(few.sizes()), expected));
+  y.square().sum().backward();
+  expected.square().sum().backward();
+  EXPECT_TRUE(at::equal(x.grad().reshape(few.sizes()), few.grad()));
+}
+
 TEST(LibtorchProxTv2d, ReportsHowItEndedAndStartsThere) {
   const Tensor x = noise({3, 12, 20});
   const auto [y, info] =

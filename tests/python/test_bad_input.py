@@ -165,9 +165,11 @@ def test_grad_y_of_another_shape_than_y_raises():
     assert_raises(ValueError, message, lambda: pullback(np.ones(5)))
 
 
-def test_more_than_eight_dimensions_raise():
-    message = "x: must have at most 8 dimensions"
-    x = np.zeros((1,) * 9)
+def test_more_than_32_dimensions_raise():
+    message = "x: must have at most 32 dimensions"
+    if int(np.__version__.partition(".")[0]) < 2:
+        pytest.skip("NumPy 1 has no such arrays")
+    x = np.zeros((1,) * 33)
     for call in (lambda: tn.prox_tv1d(x, 1.0), lambda: tn.segments1d(x, 1.0), lambda: tn.tv(x)):
         assert_raises(ValueError, message, call)
 

@@ -174,9 +174,19 @@ def test_y_of_another_shape_than_x_raises():
     assert_raises(ValueError, message, lambda: tautstring.certificate1d(X, X[:, :4], 1.0))
 
 
-def test_more_than_eight_dimensions_raise():
-    message = "x: must have at most 8 dimensions"
-    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(torch.zeros((1,) * 9), 1.0))
+def test_more_than_32_dimensions_raise():
+    message = "x: must have at most 32 dimensions"
+    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(torch.zeros((1,) * 33), 1.0))
+
+
+def test_dimensions_that_do_not_fold_raise_by_their_number():
+    x = torch.zeros((2,) * 11).permute(*reversed(range(11)))
+    message = (
+        "x: must have at most 8 batch dimensions after folding those that all arguments step "
+        "through evenly (as contiguous arrays do), got 10"
+    )
+    assert_raises(ValueError, message, lambda: tautstring.prox_tv1d(x, 1.0))
+    assert torch.equal(tautstring.prox_tv1d(x.contiguous(), 1.0), x)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ struct ProxTv1dOptions {
 /// Smooths (or sharpens) the rows of x: a floating tensor of any shape and strides, on
 /// the CPU or on CUDA. The result has x's shape and dtype. `lam` is a number, or a
 /// tensor that broadcasts to x and whose size along dim is 1 (one a row) or n - 1 (one
-/// an edge).
+/// an edge). x has at most 32 dimensions. Above 9, at most 8 batch dimensions may be left after
+/// folding those that all arguments step through evenly, as contiguous tensors do.
 ///
 /// Differentiable with respect to x, lam and weight, and twice so without weight. What
 /// is kept for that is 2 bits an element (with weight also x, y and weight), and

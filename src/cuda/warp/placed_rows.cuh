@@ -14,8 +14,8 @@ struct PlacedRows {
   std::int64_t stride = 0;  // along a row
   std::int32_t size = 0;    // along a row
   int dims = 0;
-  std::int64_t shape[kMaxDims] = {};  // last one fastest; the first is never divided by
-  std::int64_t step[kMaxDims] = {};
+  std::int64_t shape[kMaxBatchDims] = {};  // last one fastest; the first is never divided by
+  std::int64_t step[kMaxBatchDims] = {};
 
   PlacedRows() = default;
   template <class Any>
