@@ -50,8 +50,7 @@ constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int3
     T samples[kGroup];
     source.prepare(first, next, last);
     const auto lams = source.load(next, last, samples);
-    const T sum_before = search.sum;
-    const T rest_before = search.rest;
+    const auto before = search.before_group();
     search.take(samples, lams, arithmetic);
     next += last > 0 ? kGroup : 0;  // a lane may be done long before others are
     ++groups;
@@ -59,8 +58,8 @@ constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int3
     if ((crossed || next >= last) && last > 0) {
       SegmentCut<T> cut = search.cut();
       if (!crossed) {
-        const T total = Search::total(sum_before, rest_before, samples, last - (next - kGroup));
-        cut = search.cut_at_end(total, {static_cast<T>(last - first), u_last});
+        cut = search.template cut_at_end<decltype(lams)>(before, samples,
+                                                         {static_cast<T>(last - first), u_last});
       }
       last = on_cut(search, cut);
       next = first + 1;

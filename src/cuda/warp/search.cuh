@@ -9,8 +9,8 @@
 
 namespace tautstring::detail {
 
-/// Reciprocals of lengths decide where to look, never what a value is. Values are
-/// quotients, rounded correctly.
+/// Bounds by approximate reciprocals say how far samples are from them, never what a value is.
+/// Values are quotients, rounded correctly.
 template <class T>
 struct DeviceArithmetic;
 
@@ -31,36 +31,45 @@ struct DeviceArithmetic<float> {
   static __device__ float quotient(float total, float u, float share) noexcept {
     return __fmaf_rn(u, share, total * share);
   }
-  /// In machine instructions: bounds move by additions and multiplications under a
+  /// tighten_bounds in machine instructions: bounds move by additions and multiplications under a
   /// predicate, as selects go through a pipe of half the width. `zero` and `one` are not
   /// known to any compiler, which would see through it.
   template <bool kMayHaveCrossed>
-  __device__ void tighten(Bounds<float>& b, float total, float behind, float floor_u,
-                          float ceiling_u) const noexcept {
+  __device__ void tighten(Bounds<float>& b, const NextSample<float>& next) const noexcept {
     // Its only difference from the other form is that what has crossed stays as it is.
     if constexpr (kMayHaveCrossed) {
       asm volatile(
-          "{.reg .pred o, p, q; .reg .f32 s, m, f, c;\n"
+          "{.reg .pred o, p, q; .reg .f32 s, m, f, c, l, h;\n"
           "setp.le.f32 o, %0, %1;\n"
-          "rcp.approx.ftz.f32 s, %6; mul.f32 m, %7, s;\n"
-          "fma.rn.f32 f, %8, s, m; fma.rn.f32 c, %9, s, m;\n"
-          "setp.ge.and.f32 p, f, %0, o; setp.le.and.f32 q, c, %1, o;\n"
-          "@p add.f32 %0, f, %10; @p add.f32 %2, %6, %10; @p add.f32 %4, %7, %10;\n"
-          "@q mul.f32 %1, c, %11; @q mul.f32 %3, %6, %11; @q mul.f32 %5, %7, %11;}"
+          "sub.f32 l, %8, %0; add.f32 %6, %6, l; sub.f32 h, %8, %1; add.f32 %7, %7, h;\n"
+          "rcp.approx.ftz.f32 s, %10; mul.f32 m, %9, s;\n"
+          "fma.rn.f32 f, %11, s, m; fma.rn.f32 c, %12, s, m;\n"
+          "setp.ge.and.f32 p, %6, %13, o; setp.le.and.f32 q, %7, %14, o;\n"
+          "@p min.f32 %0, f, %15; @p add.f32 %2, %10, %17; @p add.f32 %4, %9, %17;\n"
+          "@p mul.f32 %6, %6, %17;\n"
+          "@q max.f32 %1, c, %16; @q mul.f32 %3, %10, %18; @q mul.f32 %5, %9, %18;\n"
+          "@q mul.f32 %7, %7, %17;}"
           : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length), "+f"(b.low_sum),
-            "+f"(b.high_sum)
-          : "f"(behind), "f"(total), "f"(floor_u), "f"(ceiling_u), "f"(zero), "f"(one));
+            "+f"(b.high_sum), "+f"(b.above_low), "+f"(b.above_high)
+          : "f"(next.value), "f"(next.total), "f"(next.length), "f"(next.floor_u),
+            "f"(next.ceiling_u), "f"(next.low_rise), "f"(next.high_rise), "f"(next.low_limit),
+            "f"(next.high_limit), "f"(zero), "f"(one));
     } else {
       asm volatile(
-          "{.reg .pred p, q; .reg .f32 s, m, f, c;\n"
-          "rcp.approx.ftz.f32 s, %6; mul.f32 m, %7, s;\n"
-          "fma.rn.f32 f, %8, s, m; fma.rn.f32 c, %9, s, m;\n"
-          "setp.ge.f32 p, f, %0; setp.le.f32 q, c, %1;\n"
-          "@p add.f32 %0, f, %10; @p add.f32 %2, %6, %10; @p add.f32 %4, %7, %10;\n"
-          "@q mul.f32 %1, c, %11; @q mul.f32 %3, %6, %11; @q mul.f32 %5, %7, %11;}"
+          "{.reg .pred p, q; .reg .f32 s, m, f, c, l, h;\n"
+          "sub.f32 l, %8, %0; add.f32 %6, %6, l; sub.f32 h, %8, %1; add.f32 %7, %7, h;\n"
+          "rcp.approx.ftz.f32 s, %10; mul.f32 m, %9, s;\n"
+          "fma.rn.f32 f, %11, s, m; fma.rn.f32 c, %12, s, m;\n"
+          "setp.ge.f32 p, %6, %13; setp.le.f32 q, %7, %14;\n"
+          "@p min.f32 %0, f, %15; @p add.f32 %2, %10, %17; @p add.f32 %4, %9, %17;\n"
+          "@p mul.f32 %6, %6, %17;\n"
+          "@q max.f32 %1, c, %16; @q mul.f32 %3, %10, %18; @q mul.f32 %5, %9, %18;\n"
+          "@q mul.f32 %7, %7, %17;}"
           : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length), "+f"(b.low_sum),
-            "+f"(b.high_sum)
-          : "f"(behind), "f"(total), "f"(floor_u), "f"(ceiling_u), "f"(zero), "f"(one));
+            "+f"(b.high_sum), "+f"(b.above_low), "+f"(b.above_high)
+          : "f"(next.value), "f"(next.total), "f"(next.length), "f"(next.floor_u),
+            "f"(next.ceiling_u), "f"(next.low_rise), "f"(next.high_rise), "f"(next.low_limit),
+            "f"(next.high_limit), "f"(zero), "f"(one));
     }
   }
   /// a / length as IEEE 754 has it, but for quotients within 2^-44 of the middle between two
@@ -94,20 +103,8 @@ struct DeviceArithmetic<double> {
     return __fma_rn(u, share, total * share);
   }
   template <bool kMayHaveCrossed>
-  __device__ void tighten(Bounds<double>& b, double total, double behind, double floor_u,
-                          double ceiling_u) const noexcept {
-    const double share = reciprocal(behind);
-    const double floor = quotient(total, floor_u, share);
-    const double ceiling = quotient(total, ceiling_u, share);
-    const bool open = !kMayHaveCrossed || b.low <= b.high;
-    const bool raises = open && floor >= b.low;
-    const bool lowers = open && ceiling <= b.high;
-    b.low = raises ? floor : b.low;
-    b.low_length = raises ? behind : b.low_length;
-    b.low_sum = raises ? total : b.low_sum;
-    b.high = lowers ? ceiling : b.high;
-    b.high_length = lowers ? behind : b.high_length;
-    b.high_sum = lowers ? total : b.high_sum;
+  __device__ void tighten(Bounds<double>& bounds, const NextSample<double>& next) const noexcept {
+    tighten_bounds<kMayHaveCrossed, DeviceArithmetic>(bounds, next);
   }
   static __device__ double divide(double a, double length) noexcept { return a / length; }
   static __device__ std::int32_t to_int(double whole) noexcept {

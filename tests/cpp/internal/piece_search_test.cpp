@@ -5,38 +5,47 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
+#include "cuda/tuning/tuning_forward.h"
 #include "reference/tv1d_reference.h"
 #include "support/borders.h"
 #include "support/rows.h"
+#include "support/solve.h"
 
 namespace tautstring::testing {
 namespace {
 
 using detail::kGroup;
 
-template <class T>
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <class T, bool kOneLam>
 struct Lams {
-  static constexpr bool kUniform = false;
+  static constexpr bool kUniform = kOneLam;
   T lam[kGroup];
   T operator[](int j) const { return lam[j]; }
 };
 
-/// A row with one lam an edge.
-template <class T>
+/// A row with a lam per edge; kOneLam: which is the same for all.
+template <class T, bool kOneLam = false>
 class Row1d {
  public:
   Row1d(const std::vector<double>& x, const std::vector<double>& lam) {
-    for (const double value : x) x_.push_back(static_cast<T>(value - x[0]));
-    for (const double value : lam) lam_.push_back(static_cast<T>(value));
-    lam_.resize(x.size());
+    for (const double value : x) x_.push_back(static_cast<T>(value) - static_cast<T>(x[0]));
+    // As on a device, an infinite lam is one that no edge can ever reach.
+    for (const double value : lam) lam_.push_back(static_cast<T>(std::min(value, 0x1p100)));
+    lam_.resize(x.size(), kOneLam && !lam.empty() ? lam_[0] : T(0));
   }
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(x_.size()); }
   [[nodiscard]] static T zero() { return 0; }
   static void prepare(std::int32_t /*first*/, std::int32_t /*next*/, std::int32_t /*last*/) {}
   [[nodiscard]] T sample(std::int32_t i) const { return x_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] T lam(std::int32_t i) const { return lam_[static_cast<std::size_t>(i)]; }
-  Lams<T> load(std::int32_t i, std::int32_t last, T (&samples)[kGroup]) const {
-    Lams<T> lams = {};
+  Lams<T, kOneLam> load(std::int32_t i, std::int32_t last, T (&samples)[kGroup]) const {
+    Lams<T, kOneLam> lams = {};
     for (int j = 0; j < kGroup; ++j) {
       samples[j] = i + j < last ? sample(i + j) : std::numeric_limits<T>::quiet_NaN();
       if (i + j < last) lams.lam[j] = lam(i + j);
@@ -52,38 +61,69 @@ template <class T>
 struct Found {
   explicit Found(std::size_t n) : codes(n, Code::continues), values(n) {}
   void put(std::int32_t first, bool is_real, bool down, T value) {
+    if (first_value != first_value) first_value = value;
     if (!is_real) return;
+    last_value = value;
     codes[static_cast<std::size_t>(first)] = first == 0 ? Code::plain
                                              : down     ? Code::down
                                                         : Code::up;
     values[static_cast<std::size_t>(first)] = value;
   }
+  /// Takes the start of a piece back if that jump, too, is made up by rounding.
+  void join(const detail::Piece& piece, T value_before) {
+    if (piece.first == 0) return;
+    if (detail::is_real_jump(piece.code == Code::down, value_before, first_value)) return;
+    codes[static_cast<std::size_t>(piece.first)] = Code::continues;
+  }
   std::vector<Code> codes;
   std::vector<T> values;
+  T first_value = std::numeric_limits<T>::quiet_NaN();  // of a piece
+  T last_value = std::numeric_limits<T>::quiet_NaN();
   bool gave_up = false;
 };
 
 template <class T>
 using Search = detail::SlopeSearch<T, detail::PlainArithmetic<T>, true>;
 
-template <class T>
-Found<T> search_row(const Row1d<T>& row, std::int32_t n) {
-  Found<T> found(static_cast<std::size_t>(n));
-  const detail::Piece piece = {0, n, Code::plain, Code::continues, true};
-  found.gave_up = detail::search_piece<Search<T>, T>(row, piece, found).gave_up;
+/// No more exact than a device may be: fused operations, and reciprocals that are often off by a
+/// unit in the last place.
+struct RoughArithmetic : detail::PlainArithmetic<float> {
+  static float reciprocal(float length) {
+    const float exact = 1 / length;
+    const std::uint32_t kind = std::bit_cast<std::uint32_t>(length) * 2654435761U >> 30;
+    return kind == 0   ? std::nextafter(exact, 0.0F)
+           : kind == 1 ? std::nextafter(exact, 2.0F)
+                       : exact;
+  }
+  static float quotient(float total, float u, float share) {
+    return std::fma(u, share, total * share);
+  }
+  template <bool kMayHaveCrossed>
+  void tighten(detail::Bounds<float>& bounds, const detail::NextSample<float>& next) const {
+    detail::tighten_bounds<kMayHaveCrossed, RoughArithmetic>(bounds, next);
+  }
+};
+using RoughSearch = detail::SlopeSearch<float, RoughArithmetic, true>;
+
+template <class Search, class T, bool kOneLam>
+Found<T> search_row(const Row1d<T, kOneLam>& row) {
+  Found<T> found(static_cast<std::size_t>(row.size()));
+  const detail::Piece piece = {0, row.size(), Code::plain, Code::continues, true};
+  found.gave_up = detail::search_piece<Search, T>(row, piece, found).gave_up;
   return found;
 }
 
 /// The same in pieces that begin where two searches meet, a chunk apart; they look for that
 /// over `reach` samples.
-template <class T>
-Found<T> search_pieces(const Row1d<T>& row, std::int32_t n, std::int32_t chunk, std::int32_t reach,
+template <class Search, class T, bool kOneLam>
+Found<T> search_pieces(const Row1d<T, kOneLam>& row, std::int32_t chunk, std::int32_t reach,
                        int& pieces) {
+  const std::int32_t n = row.size();
   Found<T> found(static_cast<std::size_t>(n));
   std::vector<detail::CommonJump> starts = {{true, 0, Code::plain}};
   for (std::int32_t at = chunk; at < n; at += chunk) {
     const auto jump =
-        detail::find_common_jump<Search<T>, T>(row, at, std::min(at + reach, n), n, true);
+        detail::find_common_jump<Search, T>(row, at, std::min(at + reach, n), n, true);
     if (jump.found) starts.push_back(jump);
   }
   std::sort(starts.begin(), starts.end(),
@@ -94,9 +134,22 @@ Found<T> search_pieces(const Row1d<T>& row, std::int32_t n, std::int32_t chunk, 
                                  is_last ? Code::continues : starts[i + 1].code, true};
     if (piece.first == piece.last) continue;  // two chunks met at the same jump
     ++pieces;
-    found.gave_up |= detail::search_piece<Search<T>, T>(row, piece, found).gave_up;
+    const T value_before = found.last_value;
+    found.first_value = std::numeric_limits<T>::quiet_NaN();
+    found.gave_up |= detail::search_piece<Search, T>(row, piece, found).gave_up;
+    found.join(piece, value_before);
   }
   return found;
+}
+
+/// As kernels do with rows of one lam: whole where a lane holds the row, else in pieces.
+template <class Search>
+Found<float> search_as_kernels_do(const Row1d<float, true>& row) {
+  constexpr auto kMostWhole = static_cast<std::int32_t>(detail::kMostWholeRowBytes / sizeof(float));
+  if (row.size() <= kMostWhole) return search_row<Search>(row);
+  const std::int32_t chunk = 1 << detail::split_log_chunk(row.size());
+  int pieces = 0;
+  return search_pieces<Search>(row, chunk, chunk, pieces);
 }
 
 template <class T>
@@ -111,10 +164,25 @@ TYPED_TEST(PieceSearch, FindsTheExactBordersOnSmallIntegers) {
     std::vector<double> x(n), lam(n - 1);
     for (double& value : x) value = static_cast<double>(random() % 7);
     for (double& value : lam) value = static_cast<double>(1 + random() % 8) / 4;
-    const auto found = search_row(Row1d<TypeParam>(x, lam), static_cast<std::int32_t>(n));
+    const auto found = search_row<Search<TypeParam>>(Row1d<TypeParam>(x, lam));
     if (found.gave_up) continue;
     std::vector<Code> codes = found.codes;
     ASSERT_EQ(codes[0], Code::plain);
+    codes[0] = Code::continues;
+    ASSERT_EQ(codes, exact_borders(x, lam)) << "trial " << trial;
+  }
+}
+
+TEST(PieceSearch, FindsTheExactBordersOnSmallIntegersWithADevicesRounding) {
+  Random random(base_seed());
+  for (int trial = 0; trial < 2000; ++trial) {
+    const std::size_t n = 1 + random() % 200;
+    std::vector<double> x(n);
+    for (double& value : x) value = static_cast<double>(random() % 7);
+    const std::vector<double> lam(n - 1, static_cast<double>(1 + random() % 40) / 4);
+    const auto found = search_row<RoughSearch>(Row1d<float, true>(x, lam));
+    ASSERT_FALSE(found.gave_up);
+    std::vector<Code> codes = found.codes;
     codes[0] = Code::continues;
     ASSERT_EQ(codes, exact_borders(x, lam)) << "trial " << trial;
   }
@@ -131,7 +199,7 @@ TYPED_TEST(PieceSearch, FindsTheReferencesValuesOnEveryFamily) {
       std::vector<double> lam(n - 1);
       for (double& value : lam) value = lam_size * static_cast<double>(1 + random() % 3);
       for (double& value : lam) value = static_cast<double>(static_cast<TypeParam>(value));
-      const auto found = search_row(Row1d<TypeParam>(x, lam), n);
+      const auto found = search_row<Search<TypeParam>>(Row1d<TypeParam>(x, lam));
       if (found.gave_up) continue;
       const std::vector<double> expected = reference::prox_tv1d(x, lam);
       double value = 0;
@@ -153,10 +221,10 @@ TYPED_TEST(PieceSearch, FindsTheSameInPieces) {
     for (double& value : x) value = std::normal_distribution<double>()(random);
     for (double& value : lam) value = 0.05 + static_cast<double>(trial % 20) / 10;
     const Row1d<TypeParam> row(x, lam);
-    const auto whole = search_row(row, n);
+    const auto whole = search_row<Search<TypeParam>>(row);
     ASSERT_FALSE(whole.gave_up);
     for (const std::int32_t reach : {16, 64, 256}) {
-      const auto in_pieces = search_pieces(row, n, 32, reach, pieces);
+      const auto in_pieces = search_pieces<Search<TypeParam>>(row, 32, reach, pieces);
       ASSERT_EQ(whole.codes, in_pieces.codes) << "trial " << trial << ", reach " << reach;
       // Both are 0 where no segment starts.
       ASSERT_EQ(whole.values, in_pieces.values) << "trial " << trial << ", reach " << reach;
@@ -168,8 +236,123 @@ TYPED_TEST(PieceSearch, FindsTheSameInPieces) {
 TYPED_TEST(PieceSearch, GivesUpOnARampRatherThanReadItAgainAndAgain) {
   std::vector<double> x(4000), lam(3999, 1e5);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
-  EXPECT_TRUE(search_row(Row1d<TypeParam>(x, lam), 4000).gave_up);
+  EXPECT_TRUE(search_row<Search<TypeParam>>(Row1d<TypeParam>(x, lam)).gave_up);
 }
+
+/// What may be wrong with a row in float32.
+struct Flaws {
+  double error = 0;      // beyond a unit in the last place, by the row's range
+  double false_cut = 0;  // the height of a jump that the optimum does not have, likewise
+  int cut_runs = 0;      // equal neighbours that a jump parts
+};
+
+Flaws flaws_of(const Found<float>& found, const std::vector<double>& x,
+               const std::vector<double>& optimum) {
+  Flaws flaws;
+  const double range = range_of(x);
+  double value = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double before = value;
+    const bool starts = found.codes[i] != Code::continues;
+    if (starts) value = static_cast<double>(found.values[i] + static_cast<float>(x[0]));
+    const double unit = unit_in_last_place(DType::float32, optimum[i]);
+    flaws.error = std::max(flaws.error, (std::abs(value - optimum[i]) - unit) / range);
+    if (i == 0 || !starts) continue;
+    if (std::abs(optimum[i] - optimum[i - 1]) < 1e-13 * range) {
+      flaws.false_cut = std::max(flaws.false_cut, std::abs(value - before) / range);
+    }
+    if (x[i] == x[i - 1]) ++flaws.cut_runs;
+  }
+  return flaws;
+}
+
+/// A row in float32, as float64 numbers.
+std::vector<double> float32_row(const Family& family, Random& random, int n) {
+  std::vector<double> x = family.make(random, n);
+  for (double& value : x) value = static_cast<double>(static_cast<float>(value));
+  return x;
+}
+
+/// Calls use(x, lam), lam from 1e-4 of the range up to where the row becomes constant, for rows
+/// of many lengths; makes more of the short ones.
+template <class Use>
+void for_each_plateau_row(const Family& family, const Use& use) {
+  Random random(base_seed());
+  for (const int n : {16, 33, 64, 100, 256, 300, 1000, 2048, 4096, 8192}) {
+    const int trials = std::clamp(4000 / n, 2, 20);
+    for (int trial = 0; trial < trials; ++trial) {
+      for (const double size : {1e-4, 1e-3, 0.01, 0.05, 0.3, 1.0, 4.0, 16.0, 256.0}) {
+        const std::vector<double> x = float32_row(family, random, n);
+        const double range = range_of(x);
+        const double lam = size * range * std::uniform_real_distribution<double>(0.6, 1)(random);
+        if (range == 0 || lam > n * range / 4) continue;
+        use(x, static_cast<double>(static_cast<float>(lam)), random);
+      }
+    }
+  }
+}
+
+/// A row and its optimum.
+struct SolvedRow {
+  SolvedRow(const std::vector<double>& samples, const std::vector<double>& lams)
+      : x(samples), lam(lams), y(reference::prox_tv1d(x, lam)) {}
+
+  std::vector<double> x, lam, y;
+};
+
+class PlateauSearch : public ::testing::TestWithParam<Family> {
+ protected:
+  /// The promise of docs/numerics.md, and jumps of two units in the last place. Where lam differs
+  /// from edge to edge the optimum may jump within a run of equal samples.
+  void expect_flawless(const std::string& how, const SolvedRow& row, const Found<float>& found,
+                       bool cuts_runs = false) {
+    ++rows_;
+    if (found.gave_up) {
+      ++gave_up_;
+      return;
+    }
+    const Flaws flaws = flaws_of(found, row.x, row.y);
+    const std::string what =
+        how + ", n " + std::to_string(row.x.size()) + ", lam " + std::to_string(row.lam[0]);
+    EXPECT_LE(flaws.error, 1e-6) << what;
+    EXPECT_LE(flaws.false_cut, 0x1p-22) << what;
+    EXPECT_TRUE(cuts_runs || flaws.cut_runs == 0) << what;
+  }
+  /// A row that gives up is solved in float64, which proves nothing here.
+  void TearDown() override { EXPECT_LT(10 * gave_up_, rows_); }
+
+ private:
+  int rows_ = 0;
+  int gave_up_ = 0;
+};
+
+TEST_P(PlateauSearch, KeepsFloat32sPromiseWithOneLam) {
+  for_each_plateau_row(GetParam(), [&](const std::vector<double>& x, double lam, Random&) {
+    const SolvedRow solved(x, std::vector<double>(x.size() - 1, lam));
+    const Row1d<float, true> row(solved.x, solved.lam);
+    expect_flawless("whole", solved, search_row<Search<float>>(row));
+    expect_flawless("as kernels do", solved, search_as_kernels_do<Search<float>>(row));
+    expect_flawless("with a device's rounding", solved, search_as_kernels_do<RoughSearch>(row));
+  });
+}
+
+TEST_P(PlateauSearch, KeepsFloat32sPromiseWithALamPerEdge) {
+  for_each_plateau_row(GetParam(), [&](const std::vector<double>& x, double lam, Random& random) {
+    const SolvedRow equal(x, std::vector<double>(x.size() - 1, lam));
+    expect_flawless("equal", equal, search_row<RoughSearch>(Row1d<float>(equal.x, equal.lam)));
+    std::vector<double> lams = equal.lam;
+    for (double& one : lams) one *= static_cast<double>(1 + random() % 4) / 4;
+    for (double& one : lams) one = random() % 50 == 0 ? kInfinity : one;
+    for (double& one : lams) one = static_cast<double>(static_cast<float>(one));
+    const SolvedRow varied(x, lams);
+    const Row1d<float> row(varied.x, varied.lam);
+    expect_flawless("varied", varied, search_row<Search<float>>(row), true);
+    expect_flawless("varied, with a device's rounding", varied, search_row<RoughSearch>(row), true);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, PlateauSearch, ::testing::ValuesIn(plateau_families()),
+                         [](const auto& family) { return std::string(family.param.name); });
 
 }  // namespace
 }  // namespace tautstring::testing

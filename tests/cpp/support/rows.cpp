@@ -94,6 +94,119 @@ std::vector<double> wide_range(Random& random, int n) {
   return generate(n, [&](int) { return normal(random) * std::exp(4 * normal(random)); });
 }
 
+// --- Plateaus and runs of equal samples ---
+
+/// From less than a period to one in a few samples.
+double periods(Random& random, int n) {
+  return std::exp(uniform(random, -1, std::log(n / 6.0 + 1)));
+}
+std::vector<double> shifted_sine(Random& random, int n) {
+  const double step = 2 * std::numbers::pi * periods(random, n) / n;
+  const double phase = uniform(random, 0, 2 * std::numbers::pi);
+  return generate(n, [&](int i) { return std::sin(step * i + phase); });
+}
+std::vector<double> two_sines(Random& random, int n) {
+  const std::vector<double> first = shifted_sine(random, n);
+  const std::vector<double> second = shifted_sine(random, n);
+  const double share = uniform(random, 0.01);
+  return generate(n, [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    return first[at] + share * second[at];
+  });
+}
+std::vector<double> chirp(Random& random, int n) {
+  const double last = uniform(random, 0.5, n / 12.0);
+  return generate(
+      n, [&](int i) { return std::sin(2 * std::numbers::pi * last * std::pow(1.0 * i / n, 2)); });
+}
+std::vector<double> hill(Random& random, int n) {
+  const double top = uniform(random, 0.2, 0.8);
+  return generate(n, [&](int i) { return -std::pow(1.0 * i / n - top, 2); });
+}
+std::vector<double> decay(Random& random, int n) {
+  const double rate = uniform(random, 0.5, 12);
+  return generate(n, [&](int i) { return std::exp(-rate * i / n); });
+}
+std::vector<double> smoothed_noise(Random& random, int n) {
+  const int width = integer(random, 1, 20);
+  const std::vector<double> rough = noise(random, n + 4 * width);
+  return generate(n, [&](int i) {
+    double sum = 0;
+    for (int k = 0; k < 4 * width; ++k) {
+      sum += rough[static_cast<std::size_t>(i + k)] *
+             std::exp(-0.5 * std::pow((k - 2.0 * width) / width, 2));
+    }
+    return sum;
+  });
+}
+/// A line through a scene: a background that changes slowly, a faint texture, and objects with
+/// soft edges, without an edge, and round ones.
+std::vector<double> line_of_photo(Random& random, int n) {
+  struct Object {
+    double middle, width, height, softness;
+    int kind;
+  };
+  std::vector<Object> objects(static_cast<std::size_t>(integer(random, 3, 8)));
+  for (Object& object : objects) {
+    object = {uniform(random) * n, uniform(random, 0.02, 0.3) * n, uniform(random, -0.4, 0.4),
+              uniform(random, 0.5, 3), integer(random, 0, 2)};
+  }
+  const double base = uniform(random, 0.3, 0.6);
+  const double slope = uniform(random, -0.3, 0.3);
+  const double texture = uniform(random, 0, 0.05);
+  const double frequency = uniform(random, 3, 40);
+  return generate(n, [&](int i) {
+    double value = base + slope * i / n;
+    value += texture * std::sin(2 * std::numbers::pi * frequency * i / n);
+    for (const Object& object : objects) {
+      const double away = std::abs(i - object.middle);
+      const double t = away / object.width;
+      double shape = std::exp(-t * t);
+      if (object.kind == 0) shape = 1 / (1 + std::exp((away - object.width) / object.softness));
+      if (object.kind == 1) shape = std::sqrt(std::max(1 - t * t, 0.0));
+      value += object.height * shape;
+    }
+    return value;
+  });
+}
+std::vector<double> line_of_8_bit_photo(Random& random, int n) {
+  std::vector<double> line = line_of_photo(random, n);
+  for (double& value : line) value = std::round(255 * std::clamp(value, 0.0, 1.0));
+  return line;
+}
+std::vector<double> long_blocks(Random& random, int n) {
+  const int length = integer(random, 2, 1 + n / 4);
+  double level = 0;
+  return generate(n, [&](int) {
+    if (integer(random, 1, length) == 1) level = uniform(random);
+    return level;
+  });
+}
+std::vector<double> one_long_run(Random& random, int n) {
+  const double before = uniform(random);
+  const double level = uniform(random);
+  const double after = uniform(random);
+  const int first = integer(random, 1, 5);
+  const int last = n - integer(random, 1, 5);
+  return generate(n, [&](int i) { return i < first ? before : (i < last ? level : after); });
+}
+std::vector<double> run_after_noise(Random& random, int n) {
+  const int first = integer(random, 1, n / 2);
+  const double level = uniform(random);
+  return generate(n, [&](int i) { return i < first ? uniform(random) : level; });
+}
+std::vector<double> run_after_sine(Random& random, int n) {
+  const int first = integer(random, 1, n / 2);
+  const double level = uniform(random);
+  const double step = uniform(random, 0.01, 0.3);
+  return generate(n, [&](int i) { return i < first ? std::sin(step * i) : level; });
+}
+std::vector<double> long_stairs(Random& random, int n) {
+  const int tread = integer(random, 1, n / 4);
+  const double rise = uniform(random);
+  return generate(n, [&](int i) { return rise * (i / tread); });
+}
+
 }  // namespace
 
 std::uint64_t base_seed() {
@@ -122,6 +235,27 @@ const std::vector<Family>& families() {
       {"sevenths", sevenths},
       {"random_walk", random_walk},
       {"wide_range", wide_range},
+  };
+  return all;
+}
+
+const std::vector<Family>& plateau_families() {
+  static const std::vector<Family> all = {
+      {"shifted_sine", shifted_sine},
+      {"two_sines", two_sines},
+      {"chirp", chirp},
+      {"hill", hill},
+      {"decay", decay},
+      {"smoothed_noise", smoothed_noise},
+      {"line_of_photo", line_of_photo},
+      {"line_of_8_bit_photo", line_of_8_bit_photo},
+      {"long_blocks", long_blocks},
+      {"one_long_run", one_long_run},
+      {"run_after_noise", run_after_noise},
+      {"run_after_sine", run_after_sine},
+      {"long_stairs", long_stairs},
+      {"random_walk", random_walk},
+      {"step_and_noise", step_and_noise},
   };
   return all;
 }

@@ -25,6 +25,10 @@ const std::vector<Family>& families();
 /// Those on which the solution's segments are all known to be hard to find.
 const std::vector<Family>& worst_families();
 
+/// Rows with plateaus and with runs of equal samples, where a search may be led astray by rounding:
+/// smooth curves of many kinds, lines of photos, steps, long runs before and after other samples.
+const std::vector<Family>& plateau_families();
+
 struct Scale {
   const char* name;
   double factor;
