@@ -19,34 +19,35 @@ struct DeviceLineArithmetic {
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(length));
     return share;
   }
-  static __device__ float add(float total, float side, float sample) noexcept {
-    return __fmaf_rn(side, sample, total);
-  }
   /// A whole number below 2^23.
   static __device__ std::int32_t to_int(float whole) noexcept {
     return __float_as_int(whole + 0x1p23F) & 0x7FFFFF;
   }
 
   template <bool kMayHaveCrossed>
-  __device__ void tighten(LineBounds<float>& b, float total, float behind,
+  __device__ void tighten(LineBounds<float>& b, float sample, float total, float length,
                           float room) const noexcept {
     if constexpr (kMayHaveCrossed) {
-      asm("{.reg .pred o, p, q; .reg .f32 s, f, c;\n"
+      asm("{.reg .pred o, p, q; .reg .f32 s, f, c, l, h;\n"
           "setp.le.f32 o, %0, %1;\n"
-          "rcp.approx.ftz.f32 s, %4; mul.f32 f, %5, s; fma.rn.f32 c, %6, s, f;\n"
-          "setp.ge.and.f32 p, f, %0, o; setp.le.and.f32 q, c, %1, o;\n"
-          "@p add.f32 %0, f, %7; @p add.f32 %2, %4, %7;\n"
-          "@q mul.f32 %1, c, %8; @q mul.f32 %3, %4, %8;}"
-          : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length)
-          : "f"(behind), "f"(total), "f"(room), "f"(zero), "f"(one));
+          "sub.f32 l, %6, %0; add.f32 %4, %4, l; sub.f32 h, %6, %1; add.f32 %5, %5, h;\n"
+          "rcp.approx.ftz.f32 s, %8; mul.f32 f, %7, s; fma.rn.f32 c, %9, s, f;\n"
+          "setp.ge.and.f32 p, %4, 0f00000000, o; setp.le.and.f32 q, %5, 0f00000000, o;\n"
+          "@p min.f32 %0, f, %6; @p add.f32 %2, %8, %10; @p mul.f32 %4, %4, %10;\n"
+          "@q max.f32 %1, c, %6; @q mul.f32 %3, %8, %11; @q mul.f32 %5, %5, %10;}"
+          : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length), "+f"(b.above_low),
+            "+f"(b.above_high)
+          : "f"(sample), "f"(total), "f"(length), "f"(room), "f"(zero), "f"(one));
     } else {
-      asm("{.reg .pred p, q; .reg .f32 s, f, c;\n"
-          "rcp.approx.ftz.f32 s, %4; mul.f32 f, %5, s; fma.rn.f32 c, %6, s, f;\n"
-          "setp.ge.f32 p, f, %0; setp.le.f32 q, c, %1;\n"
-          "@p add.f32 %0, f, %7; @p add.f32 %2, %4, %7;\n"
-          "@q mul.f32 %1, c, %8; @q mul.f32 %3, %4, %8;}"
-          : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length)
-          : "f"(behind), "f"(total), "f"(room), "f"(zero), "f"(one));
+      asm("{.reg .pred p, q; .reg .f32 s, f, c, l, h;\n"
+          "sub.f32 l, %6, %0; add.f32 %4, %4, l; sub.f32 h, %6, %1; add.f32 %5, %5, h;\n"
+          "rcp.approx.ftz.f32 s, %8; mul.f32 f, %7, s; fma.rn.f32 c, %9, s, f;\n"
+          "setp.ge.f32 p, %4, 0f00000000; setp.le.f32 q, %5, 0f00000000;\n"
+          "@p min.f32 %0, f, %6; @p add.f32 %2, %8, %10; @p mul.f32 %4, %4, %10;\n"
+          "@q max.f32 %1, c, %6; @q mul.f32 %3, %8, %11; @q mul.f32 %5, %5, %10;}"
+          : "+f"(b.low), "+f"(b.high), "+f"(b.low_length), "+f"(b.high_length), "+f"(b.above_low),
+            "+f"(b.above_high)
+          : "f"(sample), "f"(total), "f"(length), "f"(room), "f"(zero), "f"(one));
     }
   }
 };
