@@ -20,17 +20,19 @@ def arithmetic_dtype(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def require_dim(name: str, ndim: int, dim: int) -> None:
-    """Refuse what the ops refuse (src/torch/tensors.h), by the same words."""
-    if ndim == 0:
-        raise RuntimeError(f"{INVALID_ARGUMENT}{name}: must have at least one dimension")
-    _require_index("dim", dim, name, ndim)
+def require_dims(name: str, ndim: int, dims: Sequence[int]) -> None:
+    """Refuse what the ops refuse as the dimensions of rows or images, in the same words.
 
-
-def require_image_dims(name: str, ndim: int, height_dim: int, width_dim: int) -> None:
-    """Refuse what the ops refuse as the two dimensions of images, by the same words."""
+    ``name`` is the argument whose ``ndim`` dimensions they are (src/torch/tensors.h).
+    """
+    if len(dims) == 1:
+        if ndim == 0:
+            raise RuntimeError(f"{INVALID_ARGUMENT}{name}: must have at least one dimension")
+        _require_index("dim", dims[0], name, ndim)
+        return
     if ndim < 2:
         raise RuntimeError(f"{INVALID_ARGUMENT}{name}: must have at least 2 dimensions, got {ndim}")
+    height_dim, width_dim = dims
     _require_index("height_dim", height_dim, name, ndim)
     _require_index("width_dim", width_dim, name, ndim)
     if height_dim == width_dim:
