@@ -39,19 +39,16 @@ from typing import Literal, NamedTuple, TypedDict, overload
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from tautstring import (
-    _autograd,
-    _autograd2d,
-    _doors,
     _extension,
     _fake,  # noqa: F401  # registers with the ops, as _vmap does
-    _iterated,
+    _images,
     _missed,
-    _newton,
+    _rows,
     _vmap,  # noqa: F401
 )
+from tautstring._autograd_paths import is_traced, read, takes_eager_path
 from tautstring._options import (
     Newton,
     good_tol,
@@ -62,6 +59,7 @@ from tautstring._options import (
     read_solver2d,
 )
 from tautstring._shapes import arithmetic_dtype
+from tautstring._solve import solve, solve_and_report, solve_for_all
 from tautstring._tensors import (
     LamOrPair,
     as_rows,
@@ -264,32 +262,36 @@ def prox_tv1d(
     if check:
         check_values({"lam": lam}, weight)
     if newton is not None:
-        call = _newton.Options(along, sharpen, *newton.told(), bool(polish))
+        call = _rows.NewtonOptions(along, sharpen, *newton.told(), bool(polish))
         return _solve_by_newton(x, lam, start, call, return_info)
     needs_gradient = _needs_gradient(x, lam, weight)
     try:
-        y = _autograd.solve(as_rows(x), lam, weight, along, sharpen, needs_gradient)
+        y = solve(_rows.DIRECT, (as_rows(x), lam, weight, along, sharpen), needs_gradient)
     except RuntimeError as error:
         raise_by_kind(error, shape_hints(x, {"lam": lam}, [along]))
     return y if x.ndim else y.squeeze(0)
 
 
 def _solve_by_newton(
-    x: Tensor, lam: Tensor | float, start: Tensor | None, call: _newton.Options, return_info: bool
+    x: Tensor,
+    lam: Tensor | float,
+    start: Tensor | None,
+    call: _rows.NewtonOptions,
+    return_info: bool,
 ) -> Tensor | tuple[Tensor, Info]:
     rows = as_rows(x)
     if start is not None:
         read_tensor("start", start)
         require_beside(rows, "start", start)
     needs_gradient = _needs_gradient(x, lam, start)
-    arguments = (_newton.ITERATION, (rows, lam, start, *call), needs_gradient)
+    arguments = (_rows.NEWTON, (rows, lam, start, *call), needs_gradient)
     info = None
     try:
         if return_info:
-            y, report = _iterated.solve_and_report(*arguments)
+            y, report = solve_and_report(*arguments)
             info = Info(*report)
         else:
-            y = _iterated.solve(*arguments)
+            y = solve(*arguments)
     except RuntimeError as error:
         hints = shape_hints(x, {"lam": lam}, [call.dim])
         raise_by_kind(error, lambda message: message.removeprefix("newton."), hints)
@@ -435,7 +437,7 @@ def prox_tv2d(
     height_dim, width_dim = read_dims(dims, x.ndim)
     row_lam, column_lam = read_lams(x, lam, height_dim, width_dim)
     options = read_solver2d(method, iterations, tol, grad, isotropic)
-    call = _autograd2d.Options(height_dim, width_dim, read_mode(mode), *options)
+    call = _images.Options(height_dim, width_dim, read_mode(mode), *options)
     if start is not None:
         read_tensor("start", start)
         require_beside(x, "start", start)
@@ -443,12 +445,12 @@ def prox_tv2d(
     if check:
         check_values(lams)
     needs_gradient = _needs_gradient(x, row_lam, column_lam, start)
-    arguments = (_autograd2d.ITERATION, (x, row_lam, column_lam, start, *call), needs_gradient)
+    arguments = (_images.SOLVER, (x, row_lam, column_lam, start, *call), needs_gradient)
     line = _missed.find_line() if call.tol and _may_wait_for(x) else None
     try:
         if line is None and not return_info:
-            return _iterated.solve(*arguments)
-        y, (done, gap, dual) = _iterated.solve_and_report(*arguments)
+            return solve(*arguments)
+        y, (done, gap, dual) = solve_and_report(*arguments)
     except RuntimeError as error:
         hints = shape_hints(x, lams, (height_dim, width_dim))
         raise_by_kind(error, lambda message: in_users_words(message, len(lams) == 2), hints)
@@ -464,20 +466,14 @@ def prox_tv2d(
 
 def _may_wait_for(x: Tensor) -> bool:
     """Tell whether values may be read here: on the CPU, and not while a graph is traced."""
-    return (
-        is_plain(x)
-        and x.is_cpu
-        and _doors.takes_eager_door()
-        and not is_in_torch_dispatch_mode()
-        and torch._C._get_tracing_state() is None
-    )
+    return is_plain(x) and x.is_cpu and takes_eager_path() and not is_traced()
 
 
 def _warn_of_missed(
     line: _missed.Line,
     info: Info,
     objective: Tensor,
-    call: _autograd2d.Options,
+    call: _images.Options,
     dtype: torch.dtype,
 ) -> None:
     is_missed = ~info.converged & ~info.gap.isnan()  # NaN: an image that is not finite
@@ -496,7 +492,7 @@ def _objective(
     y: Tensor,
     row_lam: Tensor | float,
     column_lam: Tensor | float,
-    call: _autograd2d.Options,
+    call: _images.Options,
 ) -> Tensor:
     """Give the objective of each image of a result, in float64."""
     samples, result = x.detach().double(), y.detach().double()
@@ -561,7 +557,7 @@ def certificate1d(
     op = _extension.certify if isinstance(lam, Tensor) else _extension.certify_number
     rows, solution = as_rows(x), y if x.ndim else y.unsqueeze(0)
     try:
-        return _doors.read(op, rows, solution, lam, weight, along).squeeze(along)
+        return read(op, rows, solution, lam, weight, along).squeeze(along)
     except RuntimeError as error:
         raise_by_kind(error, shape_hints(x, {"lam": lam}, [along]))
 
@@ -617,7 +613,7 @@ def gap2d(
         require_beside(x, "dual", dual)
     op = _extension.find_gap2d if isinstance(row_lam, Tensor) else _extension.find_gap2d_number
     try:
-        return _doors.read(op, x, y, row_lam, column_lam, dual, height_dim, width_dim)
+        return read(op, x, y, row_lam, column_lam, dual, height_dim, width_dim)
     except RuntimeError as error:
         lams = lams_by_name(lam, row_lam, column_lam)
         hints = shape_hints(x, lams, (height_dim, width_dim))
@@ -650,7 +646,7 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     """
     along = read_problem(x, weight, dim)
     try:
-        found = _doors.read(_extension.find_lam_max, as_rows(x), weight, along)
+        found = read(_extension.find_lam_max, as_rows(x), weight, along)
         return found.squeeze(along)
     except RuntimeError as error:
         raise_by_kind(error)
@@ -724,7 +720,7 @@ def segments1d(
             )
     rows = as_rows(x)
     try:
-        y, partition = _autograd.solve_with_partition(rows, lam, weight, along, False)
+        y, partition = solve_for_all(_rows.DIRECT, (rows, lam, weight, along, False), True)
     except RuntimeError as error:
         raise_by_kind(error, shape_hints(x, {"lam": lam}, [along]))
     n = rows.shape[along]

@@ -1,5 +1,5 @@
 // Autograd in C++: two linear maps over what is saved of a solution, each the other's derivative,
-// as in python/tautstring/_maps.py. Of 1D and of 2D, which have their own ops.
+// as in python/tautstring/_derivatives.py. Of 1D and of 2D, which have their own ops.
 #pragma once
 
 #include <torch/csrc/autograd/custom_function.h>

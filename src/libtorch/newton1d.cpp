@@ -1,4 +1,4 @@
-// The Newton solver with autograd, as in python/tautstring/_newton.py.
+// The Newton solver with autograd, as in python/tautstring/_rows.py.
 #include "tautstring/torch/newton1d.h"
 
 #include <ATen/core/grad_mode.h>

@@ -1,4 +1,4 @@
-// The 1D function with autograd, as in python/tautstring/_autograd.py.
+// The 1D function with autograd, as in python/tautstring/_rows.py.
 #include "tautstring/torch/tv1d.h"
 
 #include <ATen/core/grad_mode.h>

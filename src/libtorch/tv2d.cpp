@@ -1,4 +1,4 @@
-// The 2D function with autograd, as in python/tautstring/_autograd2d.py.
+// The 2D function with autograd, as in python/tautstring/_images.py.
 #include "tautstring/torch/tv2d.h"
 
 #include <ATen/core/grad_mode.h>

@@ -131,3 +131,50 @@ def test_examples_in_docstrings_run(module):
 def test_every_public_function_and_class_has_an_example():
     with_examples = [functional.__dict__[n] for n in functional.__all__ if n[0].islower()]
     assert all(">>>" in item.__doc__ for item in [*with_examples, layers.TVLayer])
+
+
+def test_a_torch_without_its_private_names_has_the_registered_derivatives():
+    # torch uses the name itself, so it is back when the ops are called.
+    code = """
+import torch
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
+
+hidden = torch._C._AutoDispatchBelowAutograd
+del torch._C._AutoDispatchBelowAutograd
+import tautstring
+tautstring.prox_tv1d  # loads the ops
+torch._C._AutoDispatchBelowAutograd = hidden
+
+generator = torch.Generator().manual_seed(0)
+x, weight = (torch.rand(2, 6, dtype=torch.float64, generator=generator) for _ in range(2))
+lam = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+x.requires_grad_()
+
+def solve(x, lam):
+    return tautstring.prox_tv1d(x, lam)
+
+def solve_image(x, lam):
+    return tautstring.prox_tv2d(x.reshape(1, 3, 4), lam)
+
+for function in (solve, solve_image):
+    assert gradcheck(function, (x, lam)) and gradgradcheck(function, (x, lam))
+assert gradcheck(lambda w: tautstring.prox_tv1d(x, lam, weight=w), (weight + 0.5).requires_grad_())
+rows = x.detach()
+y = torch.vmap(lambda row: tautstring.prox_tv1d(row, 0.1))(rows)
+assert torch.equal(y, tautstring.prox_tv1d(rows, 0.1))
+
+def refuses(call):
+    try:
+        call()
+    except NotImplementedError as error:
+        return "forward AD is not supported on torch" in str(error)
+    return False
+
+tangent = torch.ones_like(rows)
+for function in (solve, solve_image, tautstring.certificate1d):
+    first, *others = (rows, 0.1) if function is not tautstring.certificate1d else (rows, rows, 0.1)
+    assert refuses(lambda: torch.func.jvp(lambda x: function(x, *others), (first,), (tangent,)))
+with forward_ad.dual_level():
+    assert refuses(lambda: solve(forward_ad.make_dual(rows, tangent), 0.1))
+"""
+    run_python(code)

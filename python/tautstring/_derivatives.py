@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from tautstring._doors import takes_functions_door
+from tautstring._autograd_paths import takes_functional_path
 from tautstring._shapes import size_along, sum_to
 
 
@@ -94,6 +94,34 @@ class Batch(ABC):
     ) -> Tensor:
         """Call the op that takes directions of x and the lams to that of y."""
 
+    def gradients(
+        self,
+        saved: Sequence[Tensor],
+        grad_y: Tensor,
+        arguments: Sequence[Argument | None],
+        wanted: Sequence[bool],
+    ) -> list[Tensor | None]:
+        """Give the gradients of x, the lams and what is extra; None for those not wanted.
+
+        ``arguments`` describes the lams and what is extra.
+        """
+        wants_x, *wants_lams, _ = wanted
+        return [
+            *gradients_of_arguments(self, saved, grad_y, arguments[:-1], wants_x, wants_lams),
+            None,
+        ]
+
+    def direction(
+        self,
+        saved: Sequence[Tensor],
+        tangent_x: Tensor | None,
+        tangent_lams: Sequence[Tensor | None],
+        tangent_extra: Tensor | None,
+    ) -> Tensor:
+        """Give the direction of y; None is 0."""
+        assert tangent_extra is None
+        return push_forward(self, saved, tangent_x, tangent_lams)
+
     def sharings(
         self, lams: Sequence[Argument | None], ndim: int, wants_lams: Sequence[bool]
     ) -> list[Sharing | None]:
@@ -110,7 +138,7 @@ def pull_back(
     sharings: Sequence[Sharing | None],
 ) -> tuple[Tensor, ...]:
     """Take the gradient of y to those of x and, as they are shared, the lams; None: not wanted."""
-    if takes_functions_door():
+    if takes_functional_path():
         return _PullBack.apply(batch, grad_y, wants_x, *sharings, *saved)  # type: ignore[no-any-return]
     return batch.call_backward(saved, grad_y, wants_x, sharings)
 
@@ -122,7 +150,7 @@ def push_forward(
     tangent_lams: Sequence[Tensor | None],
 ) -> Tensor:
     """Take directions of x and the lams to the direction of y; None is 0."""
-    if takes_functions_door():
+    if takes_functional_path():
         return _PushForward.apply(batch, tangent_x, *tangent_lams, *saved)  # type: ignore[no-any-return]
     return batch.call_jvp(saved, tangent_x, tangent_lams)
 

@@ -1,6 +1,6 @@
-"""The 2D op as one that iterates (`tautstring._iterated`), and its derivatives.
+"""The op that solves images (`tautstring._solve`), and its derivatives.
 
-They are the maps of `tautstring._maps`, over the partitions of all passes (those of the
+They are the maps of `tautstring._derivatives`, over the partitions of all passes (those of the
 iterations) or of the last two (those of the exact solution).
 """
 
@@ -14,15 +14,15 @@ import torch
 from torch import Tensor
 
 from tautstring import _extension
-from tautstring._doors import register_reading
-from tautstring._iterated import EagerDoor, Iteration, register
-from tautstring._maps import (
+from tautstring._autograd_paths import register_reading
+from tautstring._derivatives import (
     Argument,
     Batch,
     Sharing,
     adjoint_of_pull_back,
     adjoint_of_push_forward,
 )
+from tautstring._solve import EagerFunction, Solver, register
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,16 @@ class Options(NamedTuple):
     of_solution: bool
 
 
-class ProxTv2d(EagerDoor):
-    """The eager door to the op."""
+class ProxTv2d(EagerFunction):
+    """The eager path to the op."""
 
 
-def _make_batch(x: Tensor, options: Sequence[Any]) -> Images:
+def _make_batch(
+    inputs: Sequence[Any], results: Sequence[Tensor]
+) -> tuple[Images, tuple[Tensor, ...]]:
+    x, _, _, _, *options = inputs
     call = Options(*options[: len(Options._fields)])
-    return Images(
+    images = Images(
         x.dtype,
         call.height_dim,
         call.width_dim,
@@ -120,17 +123,19 @@ def _make_batch(x: Tensor, options: Sequence[Any]) -> Images:
         x.shape[call.height_dim],
         x.shape[call.width_dim],
     )
+    _, partitions, momentum, done, *_ = results
+    return images, (partitions, momentum, done)
 
 
-ITERATION = Iteration(
+SOLVER = Solver(
     name="prox_tv2d",
     op=_extension.solve2d,
     op_of_numbers=_extension.solve2d_number,
-    eager_door=ProxTv2d,
+    eager_function=ProxTv2d,
     lams=2,
-    saved=slice(1, 4),  # partitions, momentum, done
-    reported=slice(3, 6),  # done, gap, dual
     make_batch=_make_batch,
+    reported=slice(3, 6),  # done, gap, dual
+    takes_start=True,
 )
 
 
@@ -162,7 +167,7 @@ def _backward_of_jvp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return (*[None] * 3, *gradients, *[None] * 8)
 
 
-register(ITERATION)
+register(SOLVER)
 torch.library.register_autograd(
     _extension.backward2d, _backward_of_backward, setup_context=_save_backward
 )
