@@ -1,5 +1,5 @@
-"""Fails where a file includes what its folder must not know, or where the core prints, throws or
-discards a Status.
+"""Fails where a file includes or imports what its folder must not know, or where the core prints,
+throws or discards a Status.
 
 usage: boundaries.py ROOT
 
@@ -7,9 +7,11 @@ The direction of dependencies is the architecture (docs/architecture.md); this
 makes it a test. Run without arguments on a made-up tree by --self-test.
 """
 
+import ast
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 TORCH = re.compile(r"torch/|ATen/|c10/|torch\.h")
@@ -47,6 +49,13 @@ ALLOWED = {
     "cli": ["tautstring", "cli"],
     "bench": ["tautstring", "bench"],
     "examples": ["tautstring", "torch"],
+    # Tests of the public API know it alone, and the oracles; the others know all.
+    "tests/cpp": ["tautstring", "reference"],
+    "tests/cpp/internal": None,
+    "tests/cpp/support": None,
+    "tests/cli": ["tautstring", "cli"],
+    "tests/install": ["tautstring"],
+    "tests/libtorch": ["tautstring", "torch"],
 }
 MAY_USE_TORCH = (
     "src/torch",
@@ -66,6 +75,27 @@ LOUD = re.compile(
     r"|static_cast<void>"
 )
 SOURCES = {".h", ".cuh", ".cpp", ".cu"}
+
+# The Python package: modules may import those of later lines only.
+TORCH_LAYERS = (
+    ("layers",),
+    ("functional",),
+    ("_rows", "_images"),
+    ("_solve",),
+    ("_derivatives",),
+    ("_autograd_paths",),
+    ("_fake", "_vmap", "_sharding"),
+    ("_ops",),
+    ("_tensors",),
+    ("_shapes",),
+    ("_extension",),
+    ("_options", "_missed", "_numpy"),
+)
+# These work where torch is not installed.
+NUMPY_LAYERS = (("numpy",), ("_arguments",), ("_options", "_missed", "_numpy"))
+MAY_USE_PRIVATE_NAMES = ("python/tautstring", "tests/python")
+MAY_USE_TASKS = ("tasks", "bench/study", "tests/python")
+PYTHON_FOLDERS = ("python", "tasks", "bench", "examples", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -113,6 +143,74 @@ def violations(root: Path) -> list[str]:
     return found
 
 
+def imports(file: Path) -> Iterator[str]:
+    """Gives the full name of everything that a Python file imports."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_in(name: str, package: str) -> bool:
+    """Tells whether a name is that of a package or of something in it."""
+    return (name + ".").startswith(package + ".")
+
+
+def layer_violations(module: str, names: list[str], layers: tuple[tuple[str, ...], ...]) -> list:
+    """Lists imports of a module of the package that its layer must not know."""
+    places = {name: i for i, layer in enumerate(layers) for name in layer}
+    found = []
+    for name in names:
+        other = name.split(".")[1] if is_in(name, "tautstring") and "." in name else None
+        if other is not None and other != module and places.get(other, -1) <= places[module]:
+            found.append(name)
+    return found
+
+
+def python_violations(root: Path) -> list[str]:
+    """Lists every import that crosses a boundary."""
+    tasks = {file.parent.name for file in (root / "tasks/tautstring_tasks").glob("*/__init__.py")}
+    found = []
+    for folder in PYTHON_FOLDERS:
+        for file in sorted((root / folder).rglob("*.py")):
+            path = file.relative_to(root).as_posix()
+            names = list(imports(file))
+            forbidden = []
+            if not path.startswith(MAY_USE_PRIVATE_NAMES):
+                forbidden += filter(is_private, names)
+            if folder == "python":
+                module = file.relative_to(root / "python/tautstring").parts[0].removesuffix(".py")
+                forbidden += package_violations(module, names)
+            if not path.startswith(MAY_USE_TASKS):
+                forbidden += [name for name in names if is_in(name, "tautstring_tasks")]
+            if folder == "tasks" and file.name != "__main__.py":  # that one knows all tasks
+                others = tasks - {file.parent.name}
+                forbidden += [
+                    name
+                    for name in names
+                    for other in others
+                    if is_in(name, f"tautstring_tasks.{other}")
+                ]
+            found += [f"{path}: must not import {name}" for name in forbidden]
+    return found
+
+
+def is_private(name: str) -> bool:
+    """Tells whether a name belongs to the package alone."""
+    return is_in(name, "tautstring") and any(part.startswith("_") for part in name.split("."))
+
+
+def package_violations(module: str, names: list[str]) -> list[str]:
+    """Lists what a module of the package must not import."""
+    if module == "__init__":
+        return []
+    if not any(module in layer for layer in NUMPY_LAYERS):
+        return layer_violations(module, names, TORCH_LAYERS)
+    torch = [name for name in names if is_in(name, "torch")]
+    return torch + layer_violations(module, names, NUMPY_LAYERS)
+
+
 def self_test() -> None:
     """Plants one violation of each kind and expects to find just these."""
     planted = {
@@ -133,16 +231,36 @@ def self_test() -> None:
         "src/cpu/vector/h.h": '#include "backend.h"\n',
         "src/cpu/vector/good.cpp": '#include "hwy/highway.h"\n#include "step/row/scratch.h"\n',
         "src/torch/good.cpp": "#include <torch/csrc/stable/library.h>\n",
+        "tests/cpp/m_test.cpp": '#include "cpu/targets.h"\n',
+        "tests/cpp/internal/good.cpp": '#include "cpu/targets.h"\n',
+        "python/tautstring/_ops.py": "from tautstring import _extension, functional\n",
+        "python/tautstring/_shapes.py": "from tautstring._extension import solve\n",
+        "python/tautstring/_options.py": "import torch\n",
+        "python/tautstring/numpy/_rows.py": "import numpy\nfrom tautstring import _shapes\n",
+        "python/tautstring/layers.py": "import torch\nfrom tautstring.functional import tv\n",
+        "tasks/tautstring_tasks/a/__init__.py": "import tautstring\n",
+        "tasks/tautstring_tasks/a/net.py": "from tautstring_tasks.a import other\n",
+        "tasks/tautstring_tasks/b/__init__.py": "from tautstring_tasks.a import net\n",
+        "tasks/tautstring_tasks/shared.py": "from tautstring_tasks import b\n",
+        "tasks/tautstring_tasks/__main__.py": "from tautstring_tasks import a, b\n",
+        "bench/c.py": "from tautstring import _numpy\n",
+        "examples/d.py": "import tautstring_tasks.a\n",
+        "tests/python/e.py": "from tautstring import _numpy\nimport tautstring_tasks.a\n",
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, text in planted.items():
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        found = violations(Path(folder))
+        found = violations(Path(folder)) + python_violations(Path(folder))
     files = sorted({line.split(":")[0] for line in found})
     if files != [
+        "bench/c.py",
+        "examples/d.py",
         "include/tautstring/c.h",
+        "python/tautstring/_ops.py",
+        "python/tautstring/_options.py",
+        "python/tautstring/numpy/_rows.py",
         "src/api/b.cpp",
         "src/cpu/a.cpp",
         "src/cpu/e.cpp",
@@ -155,6 +273,9 @@ def self_test() -> None:
         "src/step/f.h",
         "src/step/i.h",
         "src/step/row/j.h",
+        "tasks/tautstring_tasks/b/__init__.py",
+        "tasks/tautstring_tasks/shared.py",
+        "tests/cpp/m_test.cpp",
     ]:
         raise SystemExit(f"self-test found {found}")
 
@@ -163,7 +284,8 @@ def main() -> None:
     """Checks ROOT, or itself."""
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
-    found = violations(Path(sys.argv[1]))
+    root = Path(sys.argv[1])
+    found = violations(root) + python_violations(root)
     if found:
         raise SystemExit("\n".join(found))
     return None
