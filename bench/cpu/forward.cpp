@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "measure.h"
-#include "pool.h"
 #include "problem.h"
 
 namespace bench {
@@ -22,7 +21,7 @@ void solve(benchmark::State& state, const ForwardCase& c, int threads, const std
   const auto y_view = view_of(y.data(), c.shape());
   std::vector<std::uint32_t> partition(
       static_cast<std::size_t>(c.data.rows * tautstring::partition_words(c.data.n)));
-  Pool pool(threads);
+  tautstring::ThreadExecutor pool(threads);
   tautstring::Context context = {.executor = threads > 1 ? &pool : nullptr};
   std::size_t scratch = 0;
   if (!tautstring::prox_tv1d_workspace(y_view, false, c.dim(), context, scratch).ok()) {

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "measure.h"
-#include "pool.h"
 #include "short_number.h"
 #include "storage.h"
 
@@ -108,7 +107,7 @@ class OurImage {
   std::vector<T> x_;
   std::vector<T> y_;
   tautstring::Problem2d problem_;
-  Pool pool_;
+  tautstring::ThreadExecutor pool_;
   std::unique_ptr<CacheLine[]> workspace_;
   tautstring::Context context_;
 };

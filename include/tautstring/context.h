@@ -1,6 +1,7 @@
 // Where and with what a call runs: the device, the threads, the scratch memory.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,18 +26,26 @@ class TAUTSTRING_API Executor {
   virtual void run(int count, void (*task)(void* argument, int i), void* argument) noexcept = 0;
 };
 
-/// A plain executor for programs without a thread pool: each run() starts
-/// `threads` - 1 threads and joins them. Where the system refuses a thread the
+/// A pool for programs that have none. The first run() starts up to `threads` - 1 helpers; they
+/// wait for the next one until the executor is destroyed. Where the system refuses a thread the
 /// others do its share.
+///
+/// Calls may come from several threads, and from within a task: one that finds the helpers busy
+/// runs on its own thread alone. In a forked child the executor starts helpers anew.
 class TAUTSTRING_API ThreadExecutor final : public Executor {
  public:
   /// `threads` < 1 means one for each hardware thread.
   explicit ThreadExecutor(int threads = 0) noexcept;
+  ~ThreadExecutor() override;
   [[nodiscard]] int concurrency() const noexcept override { return threads_; }
   void run(int count, void (*task)(void* argument, int i), void* argument) noexcept override;
 
  private:
+  class Helpers;
+  [[nodiscard]] Helpers* helpers() noexcept;
+
   int threads_;
+  std::atomic<Helpers*> helpers_{nullptr};  // of this process; null: none yet
 };
 
 /// Lets a caller stop a call that is under way.

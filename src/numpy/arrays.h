@@ -16,6 +16,7 @@
 #include "tautstring/status.h"
 #include "tautstring/tv1d.h"
 #include "tautstring/view.h"
+#include "threads.h"
 
 namespace tautstring::numpy {
 
@@ -79,7 +80,7 @@ inline constexpr int kAllThreads = 0;
 /// signal stops it.
 template <class Call>
 void call_core_with(int threads, const Call& call) {
-  ThreadExecutor executor(threads);
+  CallThreads executor(threads);
   Signals signals;
   call_core([&] { return call({.executor = &executor, .interrupt = &signals}); });
 }

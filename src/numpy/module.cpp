@@ -7,6 +7,7 @@
 
 #include "signals.h"
 #include "tautstring/tautstring.h"
+#include "threads.h"
 #include "tv1d.h"
 #include "tv2d.h"
 
@@ -18,7 +19,7 @@ NB_MODULE(_numpy, module) {
   nanobind::list targets;
   for (const char* target : tautstring::cpu_targets()) targets.append(target);
   module.attr("cpu_targets") = nanobind::tuple(targets);
-  module.def("hardware_threads", [] { return tautstring::ThreadExecutor().concurrency(); });
+  module.def("hardware_threads", [] { return tautstring::numpy::CallThreads().concurrency(); });
   module.def("raise_stop_reason", &tautstring::numpy::raise_stop_reason);
   // An address, for the op library (see _extension.py).
   module.attr("stops_for_signal") =

@@ -1,0 +1,30 @@
+// The threads that calls from NumPy run on: those of the process, however many calls there are.
+#pragma once
+
+#include <limits>
+
+#include "tautstring/context.h"
+
+namespace tautstring::numpy {
+
+/// Up to `threads` of the process's threads for one call; below 1: one for each hardware thread.
+class CallThreads final : public Executor {
+ public:
+  explicit CallThreads(int threads = 0) noexcept
+      : threads_(threads >= 1 ? threads : ThreadExecutor().concurrency()) {}
+  [[nodiscard]] int concurrency() const noexcept override { return threads_; }
+  void run(int count, void (*task)(void* argument, int i), void* argument) noexcept override {
+    all().run(count, task, argument);
+  }
+
+ private:
+  /// Starts as many threads as calls ask for. Never destroyed: Python may end while a call runs.
+  static ThreadExecutor& all() noexcept {
+    static auto& executor = *new ThreadExecutor(std::numeric_limits<int>::max());
+    return executor;
+  }
+
+  int threads_;
+};
+
+}  // namespace tautstring::numpy
