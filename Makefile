@@ -31,7 +31,7 @@ test:  ## build and run all tests
 
 lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy
 	@tools/setup build test lint
-	@cmake --preset dev > /dev/null
+	@cmake --preset lint > /dev/null
 	tools/lint
 
 format:  ## rewrite all sources in the project's format

@@ -33,7 +33,7 @@ class CpuTargetList {
 /// Plain C++: for where there is no vector code, and to compare it with.
 extern const CpuTarget kPortableTarget;
 
-/// Adds what Highway made of the vector code (vector/targets.cpp).
+/// Adds what Highway made of the vector code (vector/vector_targets.cpp).
 void add_vector_targets(CpuTargetList& list) noexcept;
 
 /// All that can run here.

@@ -1,7 +1,9 @@
 // The threads that calls from NumPy run on: those of the process, however many calls there are.
 #pragma once
 
+#include <cstddef>
 #include <limits>
+#include <new>
 
 #include "tautstring/context.h"
 
@@ -20,7 +22,8 @@ class CallThreads final : public Executor {
  private:
   /// Starts as many threads as calls ask for. Never destroyed: Python may end while a call runs.
   static ThreadExecutor& all() noexcept {
-    static auto& executor = *new ThreadExecutor(std::numeric_limits<int>::max());
+    alignas(ThreadExecutor) static std::byte memory[sizeof(ThreadExecutor)];
+    static auto& executor = *::new (memory) ThreadExecutor(std::numeric_limits<int>::max());
     return executor;
   }
 

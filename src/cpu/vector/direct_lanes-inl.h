@@ -1,5 +1,5 @@
 // The direct method (step/direct.h) on one job a lane. Per-target; see
-// vector/targets.h.
+// vector/lane_jobs.h.
 //
 // A lane takes kSteps samples at a time, a round, then stops to look: where it
 // found a jump it goes back to behind the last touch, where its job is done or

@@ -1,6 +1,6 @@
-// The vector code's doors: what it does for one arithmetic type, on one
-// instruction set. All sets find the same jumps, bit for bit; sums over segments
-// are taken in blocks as wide as a vector, so values may differ in the last bits.
+// The table of the vector code's functions for one arithmetic type on one instruction set.
+// All sets find the same jumps, bit for bit; sums over segments are taken in blocks as wide
+// as a vector, so values may differ in the last bits.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Compiles the vector code once for each instruction set, and lists what came
 // out. Highway's headers do the first; its run-time library is not needed.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/vector/targets.cpp"
+#define HWY_TARGET_INCLUDE "cpu/vector/vector_targets.cpp"
 // AVX-512 is wanted once, SSE with all its parts or not at all; and of AVX2 only
 // what compilers can ask the processor for.
 #if defined(__SANITIZE_THREAD__)
