@@ -27,6 +27,24 @@ enum class DType : std::uint8_t { float16, bfloat16, float32, float64 };
   return 0;
 }
 
+namespace detail {
+template <class T>
+inline constexpr bool kIsNativeSample =
+    std::is_same_v<std::remove_const_t<T>, float> || std::is_same_v<std::remove_const_t<T>, double>;
+}  // namespace detail
+
+/// Element types that C++ has by itself.
+template <class T>
+concept NativeSample = detail::kIsNativeSample<T>;
+
+/// Data whose element type is said beside it.
+template <class Data>
+concept UntypedData = std::is_void_v<Data>;
+
+/// What is a list of sizes: a span, vector or array of int64.
+template <class Range>
+concept SizeRange = std::is_convertible_v<const Range&, std::span<const std::int64_t>>;
+
 /// The most dimensions that a view may have. Calls fold batch dimensions that all their arrays step
 /// through evenly, as contiguous arrays do, into one; at most 8 may be left.
 inline constexpr int kMaxDims = 32;
@@ -73,8 +91,7 @@ class Sizes {
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Sizes(std::initializer_list<std::int64_t> values) noexcept
       : Sizes(std::span(values.begin(), values.size())) {}
-  template <class Range>
-  requires std::is_convertible_v<const Range&, std::span<const std::int64_t>>
+  template <SizeRange Range>
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Sizes(const Range& range) noexcept {
     const std::span<const std::int64_t> values = range;
@@ -95,8 +112,7 @@ class Sizes {
 /// A view of `data` with the given shape and strides (in elements). More than
 /// kMaxDims dimensions, or another number of strides, make a view that every
 /// call refuses by name.
-template <class Data>
-requires std::is_void_v<Data>
+template <UntypedData Data>
 [[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype, const Sizes& shape,
                                              const Sizes& strides) noexcept {
   BasicView<Data> view;
@@ -113,8 +129,7 @@ requires std::is_void_v<Data>
 }
 
 /// The same for an array without gaps, last dimension fastest.
-template <class Data>
-requires std::is_void_v<Data>
+template <UntypedData Data>
 [[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype, const Sizes& shape) noexcept {
   BasicView<Data> result = view(data, dtype, shape, shape);
   if (result.ndim > kMaxDims) return result;
@@ -134,19 +149,15 @@ requires std::is_void_v<Data>
 /// const auto columns = tautstring::view(image.data(), {640, 480}, {1, 640});  // along each column
 /// assert(rows.ndim == 2 && rows.strides[0] == 640 && columns.strides[1] == 640);
 /// \endcode
-template <class T>
-requires std::is_same_v < std::remove_const_t<T>,
-float > || std::is_same_v<std::remove_const_t<T>, double> [[nodiscard]] constexpr auto view(
-               T* data, const Sizes& shape) noexcept {
+template <NativeSample T>
+[[nodiscard]] constexpr auto view(T* data, const Sizes& shape) noexcept {
   using Data = std::conditional_t<std::is_const_v<T>, const void, void>;
   constexpr DType dtype = sizeof(T) == sizeof(double) ? DType::float64 : DType::float32;
   return view(static_cast<Data*>(data), dtype, shape);
 }
 
-template <class T>
-requires std::is_same_v < std::remove_const_t<T>,
-float > || std::is_same_v<std::remove_const_t<T>, double> [[nodiscard]] constexpr auto view(
-               T* data, const Sizes& shape, const Sizes& strides) noexcept {
+template <NativeSample T>
+[[nodiscard]] constexpr auto view(T* data, const Sizes& shape, const Sizes& strides) noexcept {
   using Data = std::conditional_t<std::is_const_v<T>, const void, void>;
   constexpr DType dtype = sizeof(T) == sizeof(double) ? DType::float64 : DType::float32;
   return view(static_cast<Data*>(data), dtype, shape, strides);
