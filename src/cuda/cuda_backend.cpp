@@ -1,6 +1,5 @@
-// The CUDA backend: which kernels a call goes to. Values in device memory are
-// never looked at from here, as that would wait for the device: a row with a bad
-// one comes out NaN.
+// The CUDA backend: selects the kernels for each call. It never reads values in device memory,
+// because that would wait for the device. A row with an invalid value becomes NaN instead.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -37,7 +36,8 @@ bool is_empty(const Rows& rows) noexcept {
   return rows.n == 0 || rows.count == 0;
 }
 
-/// Some calls have no weights in any case; and fewer, larger slots can be less memory.
+/// The larger of both layouts: some calls never have weights, and fewer but larger slots can take
+/// less memory in total.
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& /*context*/) noexcept {
   const std::size_t bytes = std::max(rows_workspace(rows, false), rows_workspace(rows, weighted));
   return is_empty(rows) ? bytes : std::max(bytes, unweighted_workspace(rows));
@@ -53,7 +53,8 @@ Status backward1d(const Backward1d& call, const Context& context) noexcept {
   const SolvedRows& solved = call.solved;
   if (solved.weight.given) return rows_backward(call, context);
   if (!is_empty(solved.rows)) return unweighted_backward(call, context);
-  return call.grad_lam.given ? rows_backward(call, context) : Status{};  // lam may be one a row
+  return call.grad_lam.given ? rows_backward(call, context) : Status{};  // there may be one lam per
+                                                                         // row
 }
 
 Status jvp1d(const Jvp1d& call, const Context& context) noexcept {

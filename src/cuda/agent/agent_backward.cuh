@@ -1,15 +1,15 @@
 // Sums of the incoming gradient over segments, from the codes alone.
 //
-// Mapping: a thread has the sixteen elements of one word of codes, a warp a group of 32
-// words of a row, or the words of several shorter rows. Traffic: grad_y and the codes
-// are read once, grad_x is written once, through shared memory (warp/staged_words.cuh); in a
-// pass over images grad_y is read again, mostly from a cache.
-// Lanes exchange sums by shuffles; only the groups of a row of several meet at barriers.
+// Mapping: a thread handles the sixteen elements of one word of codes; a warp handles a group of 32
+// words of a row, or the words of several shorter rows. Traffic: grad_y and the codes are read
+// once, grad_x is written once, through shared memory (warp/staged_words.cuh); in a pass over
+// images grad_y is read again, mostly from a cache. Lanes exchange sums by shuffles; only the
+// groups of one row need barriers.
 //
-// The sum of a segment is taken in a fixed order: the elements of a word in turn, the
-// words of a group in a tree that is counted from the segment's first, groups in turn,
-// tiles in turn, and last the elements of the word in which it ends. It depends on where
-// in the row the segment lies, and on nothing else.
+// The sum of a segment is formed in a fixed order: the elements of a word in turn, the words of a
+// group in a tree counted from the first word of the segment, groups in turn, tiles in turn, and
+// last the elements of the word in which the segment ends. The order depends only on where in the
+// row the segment lies.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace tautstring::detail {
 
-/// The sum of the elements of a segment up to some place, and where it begins.
+/// The sum of the elements of a segment up to some point, and the start of the segment.
 template <class T>
 struct OpenSum {
   RunningSum<T> sum;
-  std::int32_t start = -1;  // -1: before all that has been looked at
+  std::int32_t start = -1;  // -1: before everything seen so far
 };
 
 template <class Call, BackwardAccess kAccess, BackwardSpan kSpan>
@@ -34,7 +34,7 @@ class AgentBackward {
   using Sum = RunningSum<T>;
   using Words = StagedWords<Call, kAccess>;
 
-  /// What the groups of a row leave for one another, one a warp.
+  /// What the groups of a row share, one entry per warp.
   struct Shared {
     OpenSum<T> tails[kMostBackwardWarps];
     T first_means[kMostBackwardWarps];
@@ -58,13 +58,13 @@ class AgentBackward {
     codes_ = place_.has_word() ? call.partition[place_.first_word + place_.lane] : 0;
     words_.arrive();
     words_.take(values_);
-    // One bit for each element that starts a segment; a row's first always does.
+    // One bit for each element that starts a segment. The first element of a row always does.
     starts_ = (codes_ | codes_ >> 1) & kLowBits;
     if (word_ == 0) starts_ |= 1U;
   }
 
-  /// The gradients of the block's rows, or of a tile of them; kEdges: those of lam one an
-  /// edge, else one a row, if at all.
+  /// Computes the gradients of the block's rows, or of a tile of them. kEdges: per-edge gradients
+  /// of lam; otherwise one per row, if wanted.
   template <bool kEdges>
   __device__ void run() noexcept {
     const OpenSum<T> tail = sum_word();
@@ -75,8 +75,8 @@ class AgentBackward {
       before = sum_before_tile();
     }
 
-    // The segment that is open where the word begins ends at the first close, or with
-    // the row; the last one of a row ends with it.
+    // The segment that is open at the start of the word ends at the first close, or at the end of
+    // the row. The last segment of a row ends with the row.
     const std::uint32_t closes = word_ == 0 ? starts_ & ~1U : starts_;
     const int first_close = (__ffs(static_cast<int>(closes)) - 1) / 2;
     T first_mean = 0;
@@ -119,7 +119,7 @@ class AgentBackward {
     }
   }
 
-  /// Leaves the sums of a tile for its neighbours.
+  /// Stores the sums of a tile for its neighbours.
   __device__ void sum_tile() noexcept {
     const OpenSum<T> tail_of_word = sum_word();
     const OpenSum<T> open = sum_before_word(tail_of_word);
@@ -146,7 +146,7 @@ class AgentBackward {
   static constexpr unsigned kAllLanes = 0xFFFFFFFFU;
   static constexpr std::uint32_t kLowBits = 0x55555555U;
 
-  /// The word's first element.
+  /// The first element of the word.
   [[nodiscard]] __device__ std::int32_t word_first() const noexcept {
     return word_ * kWordElements;
   }
@@ -154,8 +154,8 @@ class AgentBackward {
     return 1U << (2 * i);
   }
 
-  /// The same bits, of which the compiler does not know that: testing them again is cheaper
-  /// than sixteen answers carried along.
+  /// The same bits, in a form that the compiler cannot track: testing them again is cheaper than
+  /// keeping sixteen results in registers.
   [[nodiscard]] static __device__ std::uint32_t looked_at_anew(std::uint32_t bits) noexcept {
     asm("" : "+r"(bits));
     return bits;
@@ -176,7 +176,7 @@ class AgentBackward {
       place.first_slot = place.warp * shape.warp_rows;
       place.slot = place.first_slot + row;
       place.first_word = (place.block_row + place.first_slot) * shape.words;
-      // Of a warp's rows some may be beyond the block's or the batch's last.
+      // Some of a warp's rows may be past the last row of the block or of the batch.
       const int words = min(shape.warp_rows, shape.rows - place.first_slot) * shape.words;
       const std::int64_t left = call.word_count - place.first_word;
       place.warp_words = left < words ? static_cast<int>(left) : words;
@@ -202,8 +202,8 @@ class AgentBackward {
 
   // --- Sums ---
 
-  /// The sum of the word's elements from the last start in it on, or of all. In the place
-  /// of each element comes the sum of those before it, from the last start in the word on.
+  /// Returns the sum of the word's elements from the last start in it, or of all elements. Replaces
+  /// each element by the sum of the elements before it, from the last start in the word.
   [[nodiscard]] __device__ OpenSum<T> sum_word() noexcept {
     Sum sum;
 #pragma unroll
@@ -227,17 +227,18 @@ class AgentBackward {
     return both;
   }
 
-  /// Of what is open where the word begins, up to the first start or close in it.
+  /// The sum of the segment that is open at the start of the word, up to the first start or close
+  /// in the word.
   [[nodiscard]] __device__ Sum head_sum(const OpenSum<T>& open, int first) const noexcept {
     Sum sum = open.sum;
     sum.add(sum_before(first));
     return sum;
   }
 
-  /// What is open where the word begins, as far as the tile knows.
+  /// The segment that is open at the start of the word, as far as the tile knows it.
   [[nodiscard]] __device__ OpenSum<T> sum_before_word(OpenSum<T> open) noexcept {
-    // Each lane doubles the words that its sum is of until they have a start. The first
-    // word of a row has one, so that rows in one warp do not meet.
+    // Each lane doubles the number of words in its sum until these have a start. The first word of
+    // a row has one, so rows in one warp do not mix.
     for (int distance = 1; distance < kGroupWords; distance *= 2) {
       const bool reaches_back = open.start < 0 && place_.in_group >= distance;
       if (__any_sync(kAllLanes, reaches_back) == 0) break;
@@ -262,7 +263,7 @@ class AgentBackward {
     return {open.sum.from_lane_before(distance), __shfl_up_sync(kAllLanes, open.start, distance)};
   }
 
-  /// The same where no word of the group before it has a start; `within`: their sum.
+  /// The same if no word of the group before this one has a start; `within` is their sum.
   [[nodiscard]] __device__ OpenSum<T> sum_before_group(const Sum& within) const noexcept {
     const int row_first = place_.warp - place_.group;
     int from = place_.warp - 1;
@@ -280,8 +281,8 @@ class AgentBackward {
     return call_.tiles + place_.row() * call_.tile_count;
   }
 
-  /// What is open where a tile begins. Sums of a segment's tiles are added from the left, in
-  /// double, wherever its mean is needed: so it has one mean.
+  /// The segment that is open at the start of a tile. The sums of a segment's tiles are added from
+  /// the left, in double, wherever its mean is needed, so all get the same mean.
   struct TilesBefore {
     double sum = -0.0;
     std::int32_t start = -1;  // none
@@ -306,7 +307,7 @@ class AgentBackward {
     return sum.mean(static_cast<T>(end - start), true);
   }
 
-  /// The mean of the last segment of the tile, which may begin before and end behind it.
+  /// The mean of the last segment of the tile, which may begin before the tile and end after it.
   [[nodiscard]] __device__ T mean_of_last(const OpenSum<T>& own,
                                           const TilesBefore& before) const noexcept {
     const bool has_tiles = kHasGroups && call_.tiles != nullptr && place_.has_word();
@@ -316,7 +317,7 @@ class AgentBackward {
     std::int32_t end = call_.n;
     bool reaches_on = false;
     for (std::int32_t t = place_.tile + 1; t < call_.tile_count; ++t) {
-      // A tile that begins with a start has nothing of the segment.
+      // A tile that begins with a start contains nothing of the segment.
       if (tiles[t].first_start != t * kBackwardTile) {
         sum += tiles[t].head;
         reaches_on = true;
@@ -331,7 +332,7 @@ class AgentBackward {
     return mean_of(Sum{static_cast<T>(sum)}, start, end);
   }
 
-  /// In the place of each element comes the mean of the segment that closes before it.
+  /// Replaces each element by the mean of the segment that closes before it.
   __device__ void replace_sums_by_means(std::uint32_t closes, T first_mean) noexcept {
     const std::uint32_t starts = looked_at_anew(starts_);
     const std::uint32_t first = closes & (0U - closes);
@@ -345,7 +346,7 @@ class AgentBackward {
     }
   }
 
-  /// values_[i] after sum_word(): a register each, so chosen by halves.
+  /// values_[i] after sum_word(). Each value is in a register, so it is selected by halving.
   [[nodiscard]] __device__ T sum_before(int i) const noexcept {
     T chosen[kWordElements / 2];
 #pragma unroll
@@ -360,8 +361,8 @@ class AgentBackward {
     return chosen[0];
   }
 
-  /// The mean of the segment that is open where the word ends: the nearest word behind it
-  /// in which a segment ends has it. The last word of a row is one.
+  /// The mean of the segment that is open at the end of the word. The nearest later word in which a
+  /// segment ends has it. The last word of a row is always one.
   [[nodiscard]] __device__ T mean_behind_word(T first_mean, bool has_end) noexcept {
     const unsigned ends = __ballot_sync(kAllLanes, has_end && place_.has_word());
     const unsigned behind = ends & (~1U << place_.lane);
@@ -383,7 +384,7 @@ class AgentBackward {
     return mean;
   }
 
-  /// Backwards, each element takes the mean of its segment; the gradient of lam.
+  /// Going backwards, gives each element the mean of its segment. Returns the gradient of lam.
   template <bool kGradLam>
   __device__ T spread_means(std::uint32_t closes, T current) noexcept {
     const std::uint32_t ups = kGradLam ? ups_of_word() : 0;
@@ -391,7 +392,7 @@ class AgentBackward {
     T grad_lam = 0;
 #pragma unroll
     for (int i = kWordElements - 1; i >= 0; --i) {
-      const T mean = values_[i];  // of the segment before
+      const T mean = values_[i];  // of the previous segment
       if (kGradLam) {
         const T step = mean - current;
         if ((ups & bit_of(i)) != 0) grad_lam += step;
@@ -403,7 +404,7 @@ class AgentBackward {
     return grad_lam;
   }
 
-  /// A segment of one element is that element, bit for bit.
+  /// A segment of one element keeps that element bit for bit.
   __device__ void sharpen() noexcept {
     T given[kWordElements];
     words_.take(given);
@@ -416,7 +417,7 @@ class AgentBackward {
 
   // --- Gradients of lam ---
 
-  /// One bit for each element that is behind a jump up, or down.
+  /// One bit for each element after a jump up, or down.
   [[nodiscard]] __device__ std::uint32_t signs_of_word() const noexcept {
     return word_ == 0 ? codes_ & ~3U : codes_;
   }
@@ -427,7 +428,7 @@ class AgentBackward {
     return signs_of_word() >> 1 & ~signs_of_word() & kLowBits;
   }
 
-  /// One an edge: a jump's sign times the difference of the means at its sides.
+  /// One value per edge: the sign of the jump times the difference of the means on its two sides.
   __device__ void store_edges(std::uint32_t closes, T current) const noexcept {
     const std::int64_t lam_offset = call_.lam.offset(place_.row());
     std::uint32_t ups = ups_of_word();
@@ -448,7 +449,7 @@ class AgentBackward {
     }
   }
 
-  /// The words of a group in a tree, groups in turn.
+  /// Adds the words of a group in a tree, and the groups in turn.
   __device__ void store_row_lam(T grad_lam) noexcept {
     const int group_words = min(call_.shape.words - place_.group * kGroupWords, int{kGroupWords});
 #pragma unroll

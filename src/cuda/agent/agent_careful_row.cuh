@@ -1,10 +1,10 @@
-// Solves one row in float64 by the taut string, whatever the row is like: the way of rows
-// that no other takes. They have an edge of lam 0 or are near the ends of their type's range, or
-// their search gave up in a kernel that has no lists for a warp's work. Linear in n.
+// Solves any row in float64 by the taut string. This is the fallback for rows that no other method
+// takes: they have an edge of lam 0, or are near the ends of their type's range, or their search
+// gave up in a kernel without lists for a warp's work. Linear in n.
 //
-// Mapping: one lane a row; the lanes of a warp keep their scratch side by side.
-// Traffic: x is read three times, running sums and the string's chains (16 bytes an
-// element) are written and read once or more.
+// Mapping: one lane per row; the lanes of a warp interleave their scratch memory. Traffic: x is
+// read three times; running sums and the chains of the string (16 bytes per element) are written
+// and read once or more.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ class AgentCarefulRow {
       finite = finite && value - value == 0;
       size = fmax(size, fabs(value));
     }
-    // Also of a row without edges: lam 0 copies it. A negative lam may be too small for the
-    // search's type to tell.
+    // Also for a row without edges: lam 0 copies it. A negative lam may be too small to be seen as
+    // negative in the search's type.
     double largest_lam = lam(0);
     bool is_allowed = largest_lam >= 0;
     for (std::int32_t e = 1; e + 1 < n_; ++e) {
@@ -91,9 +91,9 @@ class AgentCarefulRow {
     return load_as<double>(call_.lam_data, call_.lam_dtype, at);
   }
 
-  /// The segment from first_ on ends before element `last`, with a jump of that code.
+  /// The open segment, which begins at first_, ends before element `last` with a jump of this code.
   __device__ void close_segment(std::int32_t last, Code after) noexcept {
-    // An edge of lam 0 within it is a border without a sign.
+    // An edge of lam 0 within the segment is a border without a sign.
     if (call_.lam_data != nullptr && call_.lam.size > 1) {
       for (std::int32_t e = first_; e + 1 < last; ++e) {
         if (lam(e) == 0) finish_segment(e + 1, Code::plain);
@@ -126,7 +126,7 @@ class AgentCarefulRow {
     code_ = after;
   }
 
-  /// Writes words of codes one after the other.
+  /// Writes words of codes in order.
   __device__ void mark(std::int32_t i, Code code) noexcept {
     if (codes_ == nullptr) return;
     for (; word_ < i / 16; ++word_) {
@@ -143,7 +143,7 @@ class AgentCarefulRow {
     }
   }
 
-  /// lam 0 is the identity bit for bit.
+  /// With lam 0 the result is x, bit for bit.
   __device__ void copy() noexcept {
     double previous = 0;
     for (std::int32_t i = 0; i < n_; ++i) {
@@ -179,9 +179,9 @@ class AgentCarefulRow {
   const std::int64_t lam_offset_;
   double scale_ = 1;
 
-  std::int32_t first_ = 0;  // of the segment that is open
+  std::int32_t first_ = 0;  // of the open segment
   Code code_ = Code::plain;
-  double value_ = 0;  // of the segment before
+  double value_ = 0;  // of the previous segment
   std::int32_t word_ = 0;
   std::uint32_t codes_of_word_ = 0;
 };

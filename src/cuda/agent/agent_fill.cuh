@@ -1,8 +1,8 @@
-// Gives every element of a long row the value of its segment.
+// Sets every element of a long row to the value of its segment.
 //
-// Mapping: a thread has the sixteen elements of one word of codes, a block a tile of a
-// row. Traffic: codes and the values at starts are read, y is written once; x is read
-// only where what is written depends on it.
+// Mapping: a thread handles the sixteen elements of one word of codes, a block one tile of a row.
+// Traffic: codes and the values at segment starts are read, y is written once; x is read only if
+// the output depends on it.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ class AgentFill {
     return codes == 0 ? -1 : word * 16 + (31 - __clz(static_cast<int>(codes))) / 2;
   }
 
-  /// The last start of a segment before this thread's word.
+  /// The last segment start before this thread's word.
   [[nodiscard]] __device__ std::int32_t start_before(std::uint32_t codes) const noexcept {
     const int lane = static_cast<int>(threadIdx.x) % kLanes;
     const int warp = static_cast<int>(threadIdx.x) / kLanes;
@@ -90,7 +90,7 @@ class AgentFill {
     return all_know ? before : max(before, start_before_tile());
   }
 
-  /// The last start before the tile: a block of words at a time, backwards.
+  /// The last start before the tile. Searches backwards, a block of words at a time.
   [[nodiscard]] __device__ std::int32_t start_before_tile() const noexcept {
     for (std::int32_t first = first_word_ - kFillThreads; first > -kFillThreads;
          first -= kFillThreads) {

@@ -1,17 +1,15 @@
 // Solves the rows of a block: from samples in memory to values and codes in memory.
 //
-// Mapping: a lane searches a chunk of a row, a warp holds the chunks of one or more
-// rows in shared memory as [sample][lane], so that lanes never meet in a bank
-// wherever each of them reads. Traffic: x is read once, y and 2 bits an element are
-// written once; x is read again, mostly from a cache, where what is written depends on it. Shared
-// memory: 4.25 bytes a sample in float32 (see ForwardShape).
+// Mapping: a lane searches a chunk of a row. A warp holds the chunks of one or more rows in shared
+// memory as [sample][lane], so lanes have no bank conflicts wherever each of them reads. Traffic: x
+// is read once, y and 2 bits per element are written once; x is read again, mostly from a cache, if
+// the output depends on it. Shared memory: 4.25 bytes per sample in float32 (see ForwardShape).
 //
-// Rows of one chunk are simply searched. In longer ones every lane but a row's first
-// runs two searches from the start of its chunk, with the dual variable at either
-// end of its range. The true search lies between the two; where both are behind the
-// same jump, so is the true one. From there to where the next lane knows the same,
-// the lane then searches its piece of the row, on its own. Lanes that found no such
-// place leave their part to the one before.
+// Rows of one chunk are simply searched. In longer rows every lane except the first of a row runs
+// two searches from the start of its chunk, with the dual variable at the two ends of its range.
+// The true search lies between the two; once both are past the same jump, so is the true one. The
+// lane then searches its piece of the row on its own: from there to where the next lane knows the
+// same. A lane that finds no such place leaves its part to the lane before it.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +25,14 @@
 
 namespace tautstring::detail {
 
-/// What becomes of a row. It depends on that row alone.
+/// How a row is handled. Depends on that row alone.
 enum class RowKind : std::uint8_t {
   searched,
-  missing,   // no row at all
+  missing,   // there is no such row
   copied,    // lam is 0
-  streamed,  // its segments are too long to search it from its middle
-  nan,       // a sample that is not finite, or lam that is not allowed
-  careful,   // near the ends of T's range, an edge of lam 0, or too many samples read again
+  streamed,  // its segments are too long for a search from the middle
+  nan,       // a sample that is not finite, or an invalid lam
+  careful,   // near the ends of T's range, an edge of lam 0, or too many samples to read again
 };
 
 template <class Call, bool kEdges, bool kSplit, bool kAlongMemory>
@@ -58,8 +56,8 @@ class AgentForward {
     codes_ = reinterpret_cast<std::uint32_t*>(x_ + shape_.depth() * kLanes * (kEdges ? 2 : 1));
   }
 
-  /// Solves the rows from `first` on that belong to this block, but for those that
-  /// need care: nothing is written of these.
+  /// Solves the rows from `first` on that belong to this block, except those that need care:
+  /// nothing is written for these.
   __device__ void solve(std::int64_t first) noexcept {
     const int warp = static_cast<int>(threadIdx.x) / kLanes;
     row_ = first + static_cast<std::int64_t>(warp) * shape_.rows_per_warp + row_in_warp_;
@@ -92,17 +90,17 @@ class AgentForward {
     store_codes();
     store_values(first);
   }
-  /// Whether this lane stands for a row that needs care, and why.
+  /// Whether this lane represents a row that needs care, and why.
   [[nodiscard]] __device__ bool needs_care() const noexcept {
     return kind_ == RowKind::careful && lane_in_row_ == 0;
   }
   [[nodiscard]] __device__ CareReason care_reason() const noexcept { return reason_; }
-  /// The same of a row that is to be streamed.
+  /// The same for a row that is to be streamed.
   [[nodiscard]] __device__ bool needs_stream() const noexcept {
     return kind_ == RowKind::streamed && lane_in_row_ == 0;
   }
   [[nodiscard]] __device__ std::int64_t row() const noexcept { return row_; }
-  /// Where the warp's samples are in shared memory.
+  /// Offset of the warp's samples in shared memory.
   [[nodiscard]] __device__ unsigned samples_offset() const noexcept {
     return threadIdx.x / kLanes * warp_bytes_;
   }
@@ -110,12 +108,12 @@ class AgentForward {
  private:
   static constexpr bool kWritesNextInput = Call::kOutput == ForwardOutput::next_input;
   static constexpr int kTile = 128 / sizeof(T);      // samples of a row that fill all banks
-  static constexpr int kPerVector = 16 / sizeof(T);  // samples of 16 bytes of shared memory
+  static constexpr int kPerVector = 16 / sizeof(T);  // samples in 16 bytes of shared memory
   static constexpr int kVectors = kTile / kPerVector;
   static constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
-  /// In place of an offset, which may be negative: there is nothing to write.
+  /// Used in place of an offset, which may be negative: nothing to write.
   static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::min();
-  /// A larger lam is taken for the largest, and a row that it does not hold needs care.
+  /// A larger lam is replaced by this one. A row that nevertheless jumps needs care.
   static constexpr T kLargestLam = SearchedLam<T>::kLargest;
   static constexpr T kSmallestLam = SearchedLam<T>::kSmallest;
 
@@ -128,7 +126,7 @@ class AgentForward {
   [[nodiscard]] __device__ T* samples_of(int warp) const noexcept {
     return reinterpret_cast<T*>(shared_ + static_cast<unsigned>(warp) * warp_bytes_);
   }
-  /// Where sample i of the lane's row is, in x_ and lam_.
+  /// The position of sample i of the lane's row, in x_ and lam_.
   [[nodiscard]] __device__ int place(std::int32_t i) const noexcept {
     if constexpr (!kSplit) return i * kLanes + lane_;
     return (i & (shape_.chunk - 1)) * kLanes + first_lane_ + (i >> shape_.log_chunk);
@@ -137,24 +135,24 @@ class AgentForward {
     if constexpr (!kSplit) return (i >> 4) * kLanes + lane_;
     return ((i & (shape_.chunk - 1)) >> 4) * kLanes + first_lane_ + (i >> shape_.log_chunk);
   }
-  /// The start of a row is marked already, in a way that no direction changes.
+  /// The start of a row already has a code that no direction changes.
   __device__ void mark(std::int32_t i, bool is_real, bool down) const noexcept {
     constexpr auto kUp = static_cast<std::uint32_t>(Code::up);
     constexpr auto kDown = static_cast<std::uint32_t>(Code::down);
     const std::uint32_t code = is_real ? (down ? kDown : kUp) : 0;
-    const auto shift = static_cast<unsigned>(2 * i);  // of which the lowest five bits count
+    const auto shift = static_cast<unsigned>(2 * i);  // only the lowest five bits count
     atomicOr(codes_ + word_of(i), __funnelshift_l(0, code, shift));
   }
   __device__ void unmark(std::int32_t i) const noexcept {
     atomicAnd(codes_ + word_of(i), ~(3U << (2 * (i & 15))));
   }
-  /// Marks the starts of rows, and nothing else.
+  /// Marks the starts of rows and clears all other codes.
   __device__ void clear_codes() const noexcept {
     constexpr auto kPlain = static_cast<std::uint32_t>(Code::plain);
     codes_[lane_] = lane_in_row_ == 0 ? kPlain : 0;
     for (int w = 1; w < shape_.words(); ++w) codes_[w * kLanes + lane_] = 0;
   }
-  /// Behind each chunk stands the group that follows it, so that a group is always
+  /// Copies the group that follows each chunk to the end of that chunk, so that a group is always
   /// read from one column.
   __device__ void copy_next_group() const noexcept {
     __syncwarp();
@@ -166,7 +164,7 @@ class AgentForward {
     }
   }
 
-  /// Behind a whole row stands NaN, which sets no bounds.
+  /// NaN after the end of a whole row; it sets no bounds.
   __device__ void end_row() const noexcept {
 #pragma unroll
     for (int j = 0; j < kGroup; ++j) x_[(shape_.n + j) * kLanes + lane_] = kNan;
@@ -174,7 +172,8 @@ class AgentForward {
 
   // --- From memory ---
 
-  /// Brings the samples, less the row's first one, which is small where the row's range is.
+  /// Loads the samples, less the first one of the row: the differences are small if the row's range
+  /// is.
   __device__ void stage(std::int64_t first) noexcept {
     const bool has_row = kind_ == RowKind::searched;
     std::int64_t edge_offset = 0;
@@ -183,7 +182,7 @@ class AgentForward {
       const double lam = lam_of(row_);
       if (kEdges) edge_offset = call_.lam.offset(row_) + chunk_first_ * call_.lam.stride;
       row_lam_ = T(lam);
-      copies_ = !kEdges && lam == 0;  // not where lam is 0 only in T
+      copies_ = !kEdges && lam == 0;  // not if lam only rounds to 0 in T
     }
     if constexpr (kAlongMemory) {
       __syncwarp();
@@ -213,7 +212,7 @@ class AgentForward {
       }
       wait_for_copies();
       __syncwarp();
-      // The row's first samples are those of its first lane's first vector.
+      // The row's first samples are in the first vector of its first lane.
       const T* start = reinterpret_cast<const Vector*>(x_)[swizzled(first_lane_, 0)].item;
       origin_ = copies_ ? T(0) : origin_of_row<T>(start, 1, shape_.n);
       __syncwarp();
@@ -230,7 +229,7 @@ class AgentForward {
       __syncthreads();
     }
   }
-  /// Of all of a row's edges; 0 where each has its own.
+  /// The lam of all edges of a row; 0 if each edge has its own.
   [[nodiscard]] __device__ double lam_of(std::int64_t row) const noexcept {
     if (call_.lam_data == nullptr) return call_.lam_number;
     return kEdges ? 0 : load_as<double>(call_.lam_data, call_.lam_dtype, call_.lam.offset(row));
@@ -238,8 +237,8 @@ class AgentForward {
   [[nodiscard]] __device__ T origin_of(const Storage* row) const noexcept {
     return origin_of_row<T>(row, call_.x.stride, shape_.n);
   }
-  /// Across memory neighbouring lanes have neighbouring rows: where each has a whole one, it
-  /// brings its own.
+  /// Across memory, neighbouring lanes have neighbouring rows. If each lane has a whole row, it
+  /// loads its own.
   __device__ void stage_own(std::int64_t edge_offset) noexcept {
     constexpr int kAtOnce = 32;
     const Storage* from = call_.x.data + offset_;
@@ -268,8 +267,8 @@ class AgentForward {
     }
   }
 
-  /// A tile holds kTile samples of each of 32 rows, 128 bytes a row; vectors of 16
-  /// bytes change places so that neither rows nor columns of vectors share banks.
+  /// A tile has kTile samples of each of 32 rows, 128 bytes per row. Vectors of 16 bytes are
+  /// permuted so that neither rows nor columns of vectors have bank conflicts.
   [[nodiscard]] static __device__ int swizzled(int row, int vector) noexcept {
     return row * kVectors + (vector ^ (row & (kVectors - 1)));
   }
@@ -318,7 +317,7 @@ class AgentForward {
     }
   }
 
-  /// copy(at, to) brings one element; what is behind a row is 0.
+  /// copy(at, to) loads one element. Elements past the end of a row are 0.
   template <class Copy>
   __device__ void stage_elements(std::int64_t own_offset, std::int64_t stride, int own_size, T* to,
                                  const Copy& copy) const noexcept {
@@ -339,7 +338,7 @@ class AgentForward {
     }
   }
 
-  /// Turns a tile of rows into one of columns, less `origin`.
+  /// Transposes a tile and subtracts `origin`.
   __device__ void transpose(T* tile, T origin) const noexcept {
     Vector own[kVectors];
 #pragma unroll
@@ -356,14 +355,14 @@ class AgentForward {
     }
   }
 
-  /// A chunk that a thread brings and takes away for another. Neighbouring threads have
-  /// neighbouring rows, so that columns of an image are read in whole sectors, and in shared
-  /// memory other banks.
+  /// A chunk that a thread loads and stores for another thread. Neighbouring threads have
+  /// neighbouring rows, so that columns of an image are read in whole sectors, and use different
+  /// banks in shared memory.
   struct CarriedChunk {
     std::int64_t row;
     std::int32_t first;
     std::int32_t size;  // 0: there is none
-    T* samples;         // of its lane
+    T* samples;         // in the column of its lane
   };
   [[nodiscard]] __device__ CarriedChunk carried_chunk(std::int64_t first) const noexcept {
     const int rows = shape_.rows_per_block();
@@ -376,8 +375,8 @@ class AgentForward {
             samples_of(own / shape_.rows_per_warp) + lane};
   }
 
-  /// Calls use(k, all) with the first of each `kAtOnce` samples of a chunk, and whether it has
-  /// all of them, as a constant.
+  /// Calls use(k, all) for each `kAtOnce` samples of a chunk: `k` is the first of them, `all` a
+  /// constant that says whether the chunk has all of them.
   template <int kAtOnce, class Use>
   static __device__ void for_each_few(std::int32_t size, const Use& use) noexcept {
     std::int32_t k = 0;
@@ -411,7 +410,7 @@ class AgentForward {
     }
   }
 
-  // --- What a row is like ---
+  // --- Properties of a row ---
 
   [[nodiscard]] __device__ unsigned row_lanes() const noexcept {
     const unsigned lanes = kSplit && shape_.lanes_per_row < kLanes
@@ -420,12 +419,12 @@ class AgentForward {
                                     : 1U;
     return lanes << first_lane_;
   }
-  /// Whether a condition holds for any lane of the row.
+  /// Whether the condition is true in any lane of the row.
   [[nodiscard]] __device__ bool any_of_row(bool condition) const noexcept {
     return kSplit ? (__ballot_sync(kWarp, condition) & row_lanes()) != 0 : condition;
   }
 
-  /// What lam says of the row.
+  /// Classifies the row by its lam.
   __device__ void look_at_lam() noexcept {
     T least = row_lam_;
     bool is_allowed = row_lam_ >= 0;
@@ -440,7 +439,7 @@ class AgentForward {
         has_huge_lam_ = has_huge_lam_ || lam > kLargestLam;
         lam = min(lam, kLargestLam);
       }
-      // Behind the last sample there is no edge, and nothing that bounds a value.
+      // There is no edge after the last sample, so its lam must not bound a value.
       const int last = shape_.n - 1 - chunk_first_;
       if (0 <= last && last < chunk_size_) lam_[last * kLanes + lane_] = kLargestLam;
     } else {
@@ -474,7 +473,7 @@ class AgentForward {
     [[nodiscard]] __device__ T operator[](int j) const noexcept { return lam[j]; }
   };
 
-  /// The lane's row in shared memory.
+  /// The lane's row, in shared memory.
   struct Source {
     const AgentForward& agent;
 
@@ -491,13 +490,13 @@ class AgentForward {
     __device__ void prepare(std::int32_t, std::int32_t, std::int32_t) const noexcept {}
     __device__ auto load(std::int32_t i, std::int32_t last, T (&samples)[kGroup]) const noexcept {
       if constexpr (!kSplit) {
-        // Behind a whole row stand NaN, and lanes that are done wait there.
+        // Whole rows are followed by NaN, and lanes that are done wait there.
         const int at = agent.place(min(i, agent.shape_.n));
 #pragma unroll
         for (int j = 0; j < kGroup; ++j) samples[j] = agent.x_[at + j * kLanes];
         return lams_at(at, true);
       } else {
-        // What is behind a piece may be another lane's to write.
+        // Samples past the end of a piece may be another lane's to write.
         const int at = agent.place(i);
         const bool whole = i + kGroup <= last;
         if (whole) {
@@ -525,7 +524,7 @@ class AgentForward {
     }
   };
 
-  /// Values take the place of the samples that segments start with.
+  /// Values replace the samples at the starts of segments.
   struct Sink {
     const AgentForward& agent;
     T first_value = kNan;
@@ -543,7 +542,7 @@ class AgentForward {
     return {0, shape_.n, Code::plain, Code::continues, kind_ == RowKind::searched};
   }
 
-  /// From where the lane knows the true search to where the next lane does.
+  /// The piece from where this lane knows the true search to where the next lane does.
   [[nodiscard]] __device__ Piece find_piece() const noexcept {
     const std::int32_t n = shape_.n;
     const bool is_searched = kind_ == RowKind::searched;
@@ -566,7 +565,7 @@ class AgentForward {
     return {start, last, code, after, is_searched && start < last};
   }
 
-  /// Whether one lane would have so much of the row that others wait for it.
+  /// Handles rows in which one lane would have so much that the others wait for it.
   __device__ void look_at_pieces(Piece& piece) noexcept {
     const int length = piece.active ? piece.last - piece.first : 0;
     const bool is_long = length > 2 * shape_.chunk || length == shape_.n;
@@ -580,12 +579,12 @@ class AgentForward {
     }
   }
 
-  /// Puts codes and values at the starts of the segments of a piece.
+  /// Writes codes and values at the starts of the segments of a piece.
   __device__ void search(const Piece& piece) noexcept {
     Sink sink = {*this};
     const PieceResult result = search_piece<Search, T>(Source{*this}, piece, sink);
     if constexpr (kSplit) drop_made_up_start(piece, sink);
-    // A huge lam that is met has been too small for the row.
+    // If a row with a huge lam has a jump, the lam was cut to too small a value for that row.
     const bool met = has_huge_lam_ && (result.jumps || (piece.active && piece.first > 0));
     const bool is_odd = any_of_row(result.is_odd);
     const bool gave_up = any_of_row(result.gave_up);
@@ -603,7 +602,7 @@ class AgentForward {
     is_odd_ = is_odd;
   }
 
-  /// A piece's first jump is looked at once the value before it is known.
+  /// Checks the first jump of a piece, now that the value before it is known.
   __device__ void drop_made_up_start(const Piece& piece, const Sink& sink) const noexcept {
     const unsigned pieces = __ballot_sync(kWarp, piece.active);
     const unsigned before = pieces & row_lanes() & ((1U << lane_) - 1);
@@ -617,7 +616,7 @@ class AgentForward {
 
   // --- Rows that are not searched ---
 
-  /// Codes and values of rows that are copied or have none.
+  /// Codes and values of rows that are copied or have no solution.
   __device__ void finish_unsearched() noexcept {
     if (__any_sync(kWarp, is_odd_ && kind_ == RowKind::nan)) tell_large_from_odd();
     __syncwarp();
@@ -639,11 +638,11 @@ class AgentForward {
         before = value;
       }
     }
-    // Arithmetic does not keep every bit of a NaN.
+    // Arithmetic does not preserve all bits of a NaN.
     if (any_of_row(has_nan) && kind_ == RowKind::copied) kind_ = RowKind::careful;
   }
-  /// A value that is not finite comes from a sample like that, or from finite ones that are
-  /// too large for the search.
+  /// A value is not finite because a sample is not, or because finite samples are too large for the
+  /// search. This tells the two apart.
   __device__ void tell_large_from_odd() noexcept {
     bool has_odd = false;
     if (is_odd_ && kind_ == RowKind::nan) {
@@ -683,7 +682,7 @@ class AgentForward {
   __device__ void store_values(std::int64_t first) noexcept {
     T current = 0;
     if constexpr (kSplit) {
-      // The last segment that starts in this chunk, for the chunks behind it.
+      // The last segment that starts in this chunk, for the chunks after it.
       T last = 0;
       bool any = false;
       for (int w = shape_.words() - 1; w >= 0 && !any; --w) {
@@ -743,7 +742,7 @@ class AgentForward {
     }
   }
 
-  /// Every sample's value in place of the sample.
+  /// Replaces every sample by its value.
   __device__ void fill(T current) noexcept {
     for (int w = 0; w < shape_.words(); ++w) {
       const std::uint32_t codes = codes_[w * kLanes + lane_];
@@ -755,7 +754,7 @@ class AgentForward {
         samples[k * kLanes] = current;
       }
     }
-    x_[shape_.chunk * kLanes + lane_] = writes() ? T(1) : T(0);  // for who takes them away
+    x_[shape_.chunk * kLanes + lane_] = writes() ? T(1) : T(0);  // for store_across
   }
   __device__ void store_along(T current) noexcept {
     const std::int64_t y_offset = writes() ? call_.y.offset(row_) + chunk_first_ : kNothing;
@@ -882,8 +881,8 @@ class AgentForward {
       if (kReads) samples += call_.x.stride;
     }
   }
-  /// Several loads before the first store. y is placed as x is. Loops with a pointer for each array
-  /// and no choice in them take half of the instructions.
+  /// Issues several loads before the first store. y has the layout of x. Loops with one pointer per
+  /// array and without branches take half as many instructions.
   template <bool kOfColumns>
   __device__ void store_next_inputs(const CarriedChunk& chunk, std::int64_t at) const noexcept {
     constexpr int kAtOnce = 8;
@@ -942,7 +941,7 @@ class AgentForward {
   std::int64_t row_ = 0;
   std::int32_t chunk_first_ = 0;
   std::int32_t chunk_size_ = 0;
-  std::int64_t offset_ = 0;  // of the chunk in x, where rows are along memory
+  std::int64_t offset_ = 0;  // of the chunk in x, if rows are along memory
   RowKind kind_ = RowKind::missing;
   bool has_huge_lam_ = false;
   bool is_odd_ = false;

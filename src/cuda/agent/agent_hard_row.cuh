@@ -1,9 +1,11 @@
-// Solves a row that no search does, because it would read too much again, as where a row is
-// smooth over hundreds of samples: level by level (step/threshold_split.h), in float64.
+// Solves a row that no search can solve, because the search would read too many samples again, as
+// in rows that are smooth over hundreds of samples. Works level by level (step/threshold_split.h),
+// in float64.
 //
-// Mapping: a warp a row, each lane a stretch of its samples. Traffic: x is read and y is written
-// once; values of segments go to the warp's scratch and back, mostly to the caches. Shared
-// memory: the samples and codes that the warp has room for anyway, [sample][lane].
+// Mapping: a warp per row, each lane one stretch of its samples. Traffic: x is read and y is
+// written once; values of segments are written to the warp's scratch memory and read back, mostly
+// from caches. Shared memory: the room for samples and codes that the warp already has,
+// [sample][lane].
 #pragma once
 
 #include <cstdint>
@@ -46,7 +48,7 @@ class AgentHardRow {
     }
   }
 
-  /// Whether that succeeded; else nothing has been written.
+  /// Returns whether that succeeded. If not, nothing has been written.
   __device__ bool solve() noexcept {
     if (!stage() || !split()) return false;
     store();
@@ -54,9 +56,9 @@ class AgentHardRow {
     return true;
   }
 
-  // --- What a SplitLane asks for ---
+  // --- The interface that SplitLane needs ---
 
-  /// One of the lane's own.
+  /// One of the lane's own samples.
   [[nodiscard]] __device__ double sample(std::int32_t i) const noexcept {
     return static_cast<double>(samples_[(i - first_) * kLanes + lane_]) -
            static_cast<double>(origin_);
@@ -70,7 +72,7 @@ class AgentHardRow {
   }
 
  private:
-  // --- Where things are ---
+  // --- Positions ---
 
   [[nodiscard]] __device__ int place(std::int32_t i) const noexcept {
     return in_stretch(i) * kLanes + (i >> log_stretch_);
@@ -90,7 +92,7 @@ class AgentHardRow {
   __device__ void unmark(std::int32_t i) const noexcept {
     atomicAnd(codes_ + word_of(i), ~(3U << (2 * (i % 16))));
   }
-  /// Marks the start of the row, and nothing else.
+  /// Marks the start of the row and clears all other codes.
   __device__ void clear_codes() const noexcept {
     __syncwarp();
     for (int w = 0; w < 1 << (log_stretch_ - 4); ++w) codes_[w * kLanes + lane_] = 0;
@@ -100,7 +102,8 @@ class AgentHardRow {
 
   // --- From memory ---
 
-  /// Whether no sum of the samples can overflow, nor such a sum times a length.
+  /// Loads the row. Returns whether no sum of the samples, nor such a sum times a length, can
+  /// overflow.
   __device__ bool stage() const noexcept {
     bool is_small = true;
     __syncwarp();
@@ -116,17 +119,17 @@ class AgentHardRow {
 
   // --- Level by level ---
 
-  /// Rows that need more are solved by one lane. Ramps need 13, powers of two some 70.
+  /// Rows that need more levels are solved by one lane. Ramps need 13, powers of two about 70.
   static constexpr int kMostLevels = 256;
 
   using Lane = SplitLane<const AgentHardRow>;
 
-  /// The lane's first border and its last one; its end and its beginning where it has none.
+  /// The first and the last border of the lane; if it has none, its end and its beginning.
   struct Borders {
     std::int32_t first;
     std::int32_t last;
   };
-  /// The segments of its first sample and of its last one.
+  /// The segments of the lane's first and last sample.
   struct Segments {
     SharedSegment head;
     SharedSegment tail;
@@ -152,7 +155,7 @@ class AgentHardRow {
     }
     return borders;
   }
-  /// The nearest lane before this one that has a border.
+  /// The nearest earlier lane that has a border.
   [[nodiscard]] __device__ int left_of(unsigned lanes_with_border) const noexcept {
     const unsigned before = lanes_with_border & ((1U << lane_) - 1);
     return before != 0 ? 31 - __clz(static_cast<int>(before)) : 0;
@@ -164,7 +167,7 @@ class AgentHardRow {
     for (std::int32_t i = first_; i < borders.first; ++i) head_sum += sample(i);
     double tail_sum = 0;
     for (std::int32_t i = has_border ? borders.last : last_; i < last_; ++i) tail_sum += sample(i);
-    // What the lanes from the last border on up to this one have of its segment.
+    // The sum over the lanes from the last border up to this lane, for its segment.
     double up_to = has_border ? tail_sum : head_sum;
     bool restarts = has_border;
 #pragma unroll
@@ -180,7 +183,8 @@ class AgentHardRow {
     const unsigned behind = with & ~((2U << lane_) - 1);
     const int right = behind != 0 ? __ffs(static_cast<int>(behind)) - 1 : kLanes - 1;
     const std::int32_t border_behind = __shfl_sync(kWarp, borders.first, right);
-    // The last lane of the segment may have a border itself, before which it has a head.
+    // The last lane of the segment may have a border itself; its samples before that border still
+    // belong to the segment.
     const double before_right = __shfl_sync(kWarp, up_to, behind != 0 ? right - 1 : right);
     const double head_of_right = __shfl_sync(kWarp, head_sum, right);
     const SharedSegment own = {borders.last, behind != 0 ? border_behind : n_,
@@ -195,7 +199,7 @@ class AgentHardRow {
     return {*this, first_, last_, n_, segments.head, segments.tail};
   }
 
-  /// Whether any segment was split.
+  /// Returns whether any segment was split.
   __device__ bool split_level() const noexcept {
     const Lane lane = lane_of(segments(borders()));
     ClampedShift carried = lane.carry();
@@ -206,7 +210,8 @@ class AgentHardRow {
                                   __shfl_up_sync(kWarp, carried.high, d)};
       if (lane_ >= d) carried = other.then(carried);
     }
-    // A row starts with a border, so behind it no message depends on another.
+    // A row starts with a border, so the composed maps are constants: their bounds are the
+    // messages.
     const OpenEnds ends = lane.walk(__shfl_up_sync(kWarp, carried.high, 1));
     const unsigned known = __ballot_sync(kWarp, ends.head != Side::unknown);
     const unsigned behind = known & ~((2U << lane_) - 1);
@@ -218,7 +223,7 @@ class AgentHardRow {
     return __any_sync(kWarp, is_cut || ends.any_cut) != 0;
   }
 
-  /// The value of each segment, at its start.
+  /// Writes the value of each segment at its start.
   __device__ void find_values() const noexcept {
     const Borders own = borders();
     const Segments shared = segments(own);
@@ -235,7 +240,8 @@ class AgentHardRow {
     }
     __syncwarp();
   }
-  /// Whether there were borders that rounding put where the solution does not jump.
+  /// Removes borders that rounding put where the solution does not jump. Returns whether there were
+  /// any.
   __device__ bool drop_made_up_borders() const noexcept {
     const Borders own = borders();
     const int from = left_of(__ballot_sync(kWarp, own.first < last_));
@@ -290,7 +296,7 @@ class AgentHardRow {
   const int lane_;
   const int log_stretch_;
   const std::int32_t lanes_;  // that have samples
-  const std::int32_t first_;  // of the lane's samples
+  const std::int32_t first_;  // of the lane
   const std::int32_t last_;
   const std::int64_t row_;
   const Storage* x_;

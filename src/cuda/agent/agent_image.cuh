@@ -1,12 +1,12 @@
-// Solves one image that a block holds: all iterations, from samples in memory to values and codes
+// Solves one image that fits in a block: all iterations, from samples in memory to values and codes
 // in memory.
 //
-// Mapping: a block an image, a lane a row and, in the next pass, a column; see
-// warp/image_block.cuh. Rows take X - Qb and give z, columns take z + Qb and give y, and Q is what
-// they take less that: while a line is searched, Qb or what its column takes is in registers.
-// Traffic: x is read once, or where it is left in memory once a pass from a cache, y and 2 bits an
-// element and pass are written once. Shared memory: an image, X unless it is left, and two for
-// momentum.
+// Mapping: a block per image, one lane per row and, in the next pass, per column; see
+// warp/image_block.cuh. Rows take X - Qb and return z, columns take z + Qb and return y, and Q is
+// the input of the columns less y. While a line is searched, Qb or the input of its column is in
+// registers. Traffic: x is read once, or, if it stays in memory, once per pass from a cache; y and
+// 2 bits per element and pass are written once. Shared memory: one image, another one for X unless
+// it stays in memory, and two more for momentum.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@
 
 namespace tautstring::detail {
 
-/// What a call in several launches keeps between them, all packed.
+/// State that a call in several launches keeps between them; all arrays are packed.
 struct SmallState {
-  const ImageFacts* facts;  // null: this launch is the call
+  const ImageFacts* facts;  // null: the call has only this launch
   ImageProgress* progress;
   ImageArrays<float> arrays;
 };
@@ -36,30 +36,30 @@ struct SmallImages {
   int last;
   bool sharp;
   SmallState state;
-  // One kernel for all types of these, since it is iterations that take the time.
+  // One kernel serves all types of these: the time goes into the iterations.
   PlacedPixels<const void> x;
   PlacedPixels<void> y;
-  PlacedLam row_lam;  // one a row and one a column
+  PlacedLam row_lam;  // one per row and one per column
   PlacedLam column_lam;
-  std::uint32_t* partitions;  // null: not wanted; so the others
+  std::uint32_t* partitions;  // null: not wanted; so for the others
   SavedCodes saved;
   double* momentum;
-  std::int32_t* iterations_done;  // of a call that is this launch
+  std::int32_t* iterations_done;  // for a call with only one launch
 };
 
-/// Samples that a line's search reads at a time, where segments are short and where they are long;
-/// as many NaN stand behind a line.
+/// Samples that the search of a line reads at a time, for short and for long segments. The same
+/// number of NaN follow a line.
 inline constexpr int kShortLineGroup = 3;
 inline constexpr int kLongLineGroup = 6;
 
-/// Rows of shared memory that the lines of an image take.
+/// The number of rows of shared memory for the lines of an image.
 [[nodiscard]] __host__ __device__ constexpr int line_rows(int height, int width) noexcept {
   const int samples = height > width ? height : width;
-  const int padded = samples + kLongLineGroup + 1;  // from the first behind it a group is read
+  const int padded = samples + kLongLineGroup + 1;  // groups may start at the end
   return padded > whole_groups(samples) ? padded : whole_groups(samples);
 }
 
-/// Bytes of shared memory of an image.
+/// Bytes of shared memory for an image.
 [[nodiscard]] __host__ __device__ constexpr std::size_t image_bytes(int side, int height, int width,
                                                                     bool accelerated,
                                                                     bool x_in_shared) noexcept {
@@ -69,10 +69,10 @@ inline constexpr int kLongLineGroup = 6;
          static_cast<std::size_t>(side / kLanes) * sizeof(double);
 }
 
-/// X, less the image's first sample, by rows and by columns of a lane.
+/// X less the image's first sample, by rows and by columns of a lane.
 template <int kSide, bool kInShared>
 struct ImageSamples {
-  SharedFloats image;  // of parts: see warp/image_block.cuh
+  SharedFloats image;  // in parts: see warp/image_block.cuh
 
   [[nodiscard]] __device__ Part of_row(const ImageBlock<kSide>& block, int i) const noexcept {
     return block.row(image).exchanged(i / kPart).part(0);
@@ -81,7 +81,8 @@ struct ImageSamples {
     return block.of_column(image, i);
   }
 };
-/// Where they are, in memory that keeps them near: more images then fit a multiprocessor.
+/// The same left in device memory, read through the cache: then more images fit on a
+/// multiprocessor.
 template <int kSide>
 struct ImageSamples<kSide, false> {
   const float* row;
@@ -205,7 +206,7 @@ class AgentImage {
 
   // --- From memory ---
 
-  /// Brings the samples, less what they are counted from.
+  /// Loads the samples, less the image's offset.
   template <class Storage>
   __device__ void stage(Line& line) noexcept {
     const T first = widen<T>(*call_.x.column<const Storage>(image_, 0));
@@ -225,7 +226,7 @@ class AgentImage {
     }
     is_bad_ = bad != 0;
     if (is_continued()) {
-      origin_ = 0;  // which x is counted from
+      origin_ = 0;  // x has been reduced by it already
       largest_ = static_cast<T>(call_.state.facts[image_].largest);
     } else {
       auto* parts = reinterpret_cast<T*>(parts_);
@@ -252,11 +253,12 @@ class AgentImage {
     has_lam_ = false;
     const auto look = [&](const PlacedLam& lams, std::int32_t lines, std::int32_t n) -> T {
       const bool has_edges = lane_ < lines && n > 1;
-      if (!has_edges && lams.data != nullptr) return 0;  // a number counts without edges, too
+      if (!has_edges && lams.data != nullptr) return 0;  // a number is checked even without edges
       const double lam = lams.at(image_ * lines + lane_, 0);
       is_bad_ = is_bad_ || !(lam >= 0);
       has_lam_ = has_lam_ || lam != 0;
-      // Beyond what makes any line constant it would only take digits from sums.
+      // Above the value that makes any line constant, a larger lam would only cost digits of the
+      // sums.
       const double most = fmin(4.0 * n * static_cast<double>(largest_), kMost);
       if (lam < kLeast) return 0;
       return lam > most ? kConstant : static_cast<T>(lam);
@@ -270,11 +272,11 @@ class AgentImage {
   [[nodiscard]] __device__ bool is_continued() const noexcept {
     return call_.state.facts != nullptr;
   }
-  /// Not what is copied: it has partitions, too.
+  /// False for copied images: they have partitions too.
   [[nodiscard]] __device__ bool has_stopped() const noexcept {
     return call_.state.progress[image_].is_stopped && !call_.state.facts[image_].is_copied;
   }
-  /// Sample i of the lane's column in packed arrays.
+  /// The position of sample i of the lane's column in packed arrays.
   [[nodiscard]] __device__ std::int64_t packed(int i) const noexcept {
     return (image_ * height_ + i) * width_ + lane_;
   }
@@ -296,7 +298,7 @@ class AgentImage {
     });
   }
 
-  /// The first pass takes X.
+  /// The input of the first pass is X.
   __device__ void begin(Line& line, LineValues<kSide>& q, LineValues<kSide>& ahead) noexcept {
     tell_momentum(0, 0);
     for_each_part_of_row([&](int i, T x) { line[i] = x; });
@@ -310,7 +312,7 @@ class AgentImage {
     }
   }
 
-  /// From what the launch before has left.
+  /// Restores the state that the previous launch left.
   __device__ void resume(Line& line, LineValues<kSide>& q, LineValues<kSide>& ahead,
                          double& t) noexcept {
     const ImageArrays<T>& arrays = call_.state.arrays;
@@ -330,7 +332,7 @@ class AgentImage {
     begin_rows(line);
   }
 
-  /// For the launch behind, and for what looks at the last pass.
+  /// Saves the state for the next launch, and for the check of the last pass.
   __device__ void leave(const Line& line, const LineValues<kSide>& q,
                         const LineValues<kSide>& ahead, double t) const noexcept {
     const ImageArrays<T>& arrays = call_.state.arrays;
@@ -347,7 +349,7 @@ class AgentImage {
     }
   }
 
-  /// An image that has stopped would do its last iteration again and again.
+  /// Writes the codes of an image that has stopped: it would repeat its last iteration.
   __device__ void repeat_codes() const noexcept {
     const int done = call_.state.progress[image_].done;
     if (call_.partitions == nullptr || call_.saved.apart == 0 || done == 0) return;
@@ -368,7 +370,7 @@ class AgentImage {
 
   // --- Passes ---
 
-  /// Calls use(i, X there) for the lane's row.
+  /// Calls use(i, X at i) for the lane's row.
   template <class Use>
   __device__ void for_each_part_of_row(const Use& use) const noexcept {
     if (lane_ >= height_) return;
@@ -379,14 +381,14 @@ class AgentImage {
     });
   }
 
-  /// Rows take X - Qb, of which lanes have Qb by columns; then they have it by rows.
+  /// Rows take X - Qb. Lanes have Qb by columns before this call, by rows after it.
   __device__ void begin_rows(Line& line) noexcept {
     block_.turn(line, height_, width_);
     const SharedFloats own = block_.own();
     for_each_part_of_row([&](int i, T x) { own.put(i * kSide, x - line[i]); });
   }
 
-  /// Puts values at the starts of the segments of the lane's line.
+  /// Writes values at the starts of the segments of the lane's line.
   __device__ void solve_line(std::int32_t n, std::int32_t lines, T lam) noexcept {
     const SharedFloats own = block_.own();
     const bool is_active = lane_ < lines;
@@ -401,7 +403,7 @@ class AgentImage {
     } else {
       search_line<kLongLineGroup, DeviceLineArithmetic>(source, n, lam, is_searched, sink);
     }
-    line_.downs[0] &= ~1U;  // the line's start is none
+    line_.downs[0] &= ~1U;  // the start of the line is not a jump
     are_short_ = are_mostly_short(n);
     if (!is_active || is_searched) return;
     if (lam == kConstant) return put_mean(n);
@@ -422,8 +424,8 @@ class AgentImage {
     own.put(0, static_cast<T>(sum / n));
   }
 
-  /// Whether most lines of the warp have segments of less than three samples on average; those of
-  /// the next pass will be alike.
+  /// Whether most lines of the warp have segments of less than three samples on average. Those of
+  /// the next pass will be similar.
   [[nodiscard]] __device__ bool are_mostly_short(std::int32_t n) const noexcept {
     int segments = 0;
 #pragma unroll
@@ -431,7 +433,7 @@ class AgentImage {
     return 2 * __popc(__ballot_sync(kWarp, 3 * segments > n)) > kLanes;
   }
 
-  /// From Q to Qb of iteration k.
+  /// From Q to Qb, for iteration k.
   __device__ void go_on(Line& line, LineValues<kSide>& q, LineValues<kSide>& ahead, double& t,
                         int k) noexcept {
     if constexpr (!kAccelerated) {
@@ -486,7 +488,8 @@ class AgentImage {
     call_.momentum[image_ * call_.iterations + k] = momentum;
   }
 
-  /// Those of the lane's line, one of `lines` of n, and on to the next pass.
+  /// Stores the codes of the lane's line, one of `lines` of n samples, and moves on to the next
+  /// pass.
   __device__ void store_codes(CodesOfPasses<std::uint32_t>& codes, std::int32_t n,
                               std::int32_t lines) const noexcept {
     if (call_.partitions == nullptr) return;
@@ -499,7 +502,7 @@ class AgentImage {
     codes.to_the_next();
   }
 
-  /// Behind the last pass over the columns a lane has one.
+  /// Takes the result. After the last pass over columns a lane has a column.
   __device__ void take_result(Line& line) const noexcept {
     block_.for_each_value(line_, height_, [&](int i, T value) { line[i] = value; });
     if (!call_.sharp || lane_ >= width_) return;
@@ -516,7 +519,7 @@ class AgentImage {
       if (i < height_) to[i * call_.y.row_stride] = narrow<Storage>(line[i] + origin_);
     });
   }
-  /// Bit for bit, as numbers of the storage's size.
+  /// Copies bit for bit, as integers of the storage's size.
   template <class Bits>
   __device__ void copy() const noexcept {
     if (lane_ >= width_) return;
@@ -525,7 +528,7 @@ class AgentImage {
     for (int r = 0; r < height_; ++r) to[r * call_.y.row_stride] = from[r * call_.x.row_stride];
   }
 
-  /// An image without a solution: NaN, with a partition of one segment a line.
+  /// An image without a solution becomes NaN, with a partition of one segment per line.
   __device__ void refuse() noexcept {
     line_.clear();
     CodesOfPasses<std::uint32_t> row_codes =
@@ -551,14 +554,14 @@ class AgentImage {
   const std::int32_t width_;
   const Block block_;
   const int lane_;
-  const SharedFloats more_;  // behind the lines
+  const SharedFloats more_;  // after the lines
   double* const parts_;      // of sums over the image
 
   std::int64_t image_ = 0;
   ImageSamples<kSide, kXInShared> x_;
   LineStarts<Block::kWords> line_;
   T origin_ = 0;
-  T largest_ = 0;  // |x|, counted from there
+  T largest_ = 0;  // the largest |x - origin|
   T row_lam_ = 0;
   T column_lam_ = 0;
   bool is_bad_ = false;

@@ -1,13 +1,14 @@
-// The derivative of all iterations on one image that a block holds, from the codes alone: see
-// warp/image_block.cuh for how a block holds it, and the CPU's backward2d.cpp for the recurrence.
-// Since h is -gQ but for the last iteration, and gX takes gB - (gB - S gB), it needs no more than
+// The derivative of all iterations on one image that fits in a block, from the codes alone.
+// warp/image_block.cuh describes how a block stores an image, the CPU's backward2d.cpp has the
+// recurrence. Since h is -gQ except in the last iteration, and gX receives gB - (gB - S gB), only
+// this is needed:
 //
-//   columns: gB = S h, less h but for the last iteration
+//   columns: gB = S h, less h except in the last iteration
 //   rows:    gX += S gB;   q_k = gB - S gB;   h = -(1 + b_k) q_k + b_{k+1} q_{k+1}
 //
 // Lines are in registers, means at the starts of their segments in shared memory. Traffic: grad_y
-// and the codes are read once, grad_x is written once. Shared memory: two images, with momentum
-// three.
+// and the codes are read once, grad_x is written once. Shared memory: two images, three with
+// momentum.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace tautstring::detail {
 
-/// Where the gradients of lams go, one a line.
+/// Where the gradients of lams are written, one per line.
 struct LineGradients {
   void* data;  // null: not wanted
   DType dtype;
@@ -41,7 +42,7 @@ struct SmallGradients {
   LineGradients column_lam;
 };
 
-/// Bytes of shared memory of an image.
+/// Bytes of shared memory for an image.
 [[nodiscard]] constexpr std::size_t image_gradient_bytes(int side, int height, int width,
                                                          bool accelerated) noexcept {
   const int more = accelerated ? 2 : 1;
@@ -131,7 +132,7 @@ class AgentImageGradient {
     return k < done ? call_.momentum[image_ * call_.iterations + k] : 0;
   }
 
-  /// A lane has a column.
+  /// Each lane loads a column.
   template <class Storage>
   __device__ void stage(Line& line) const noexcept {
     if (lane_ >= width_) return;
@@ -143,8 +144,8 @@ class AgentImageGradient {
     Block::for_each(height_, [&](int i) { line[i] = -line[i]; });
   }
 
-  /// Asks for the codes of a pass, the next ones in the order that they are needed: they come
-  /// while the pass before is dealt with.
+  /// Loads the codes of a pass, in the order in which passes need them: the loads overlap with the
+  /// work on the previous pass.
   __device__ void ask_for_codes(const CodesOfPasses<const std::uint32_t>& codes, int n,
                                 int lines) noexcept {
     if (lane_ >= lines) return;
@@ -160,8 +161,8 @@ class AgentImageGradient {
     for (int w = 0; w < 2 * Block::kWords; ++w) line_.read(w, codes_[w]);
   }
 
-  /// Calls use(i, means of their segments from there on) for parts of the lane's line, and gives
-  /// the gradient of its lam: the sum of its jumps down less that of those up.
+  /// Calls use(i, means from sample i on) for parts of the lane's line. Returns the gradient of its
+  /// lam: the sum of its jumps down less that of its jumps up.
   template <class Use>
   [[nodiscard]] __device__ double average(std::int32_t n, Line& line,
                                           const Use& use) const noexcept {
@@ -186,7 +187,7 @@ class AgentImageGradient {
     return static_cast<double>((before - first - rises_of_flats()) - 2 * rises);
   }
 
-  /// The sum of jumps that have no direction.
+  /// The sum of the jumps without a direction.
   [[nodiscard]] __device__ T rises_of_flats() const noexcept {
     const SharedFloats own = block_.own();
     T rises = 0;
@@ -200,7 +201,7 @@ class AgentImageGradient {
     return rises;
   }
 
-  /// Puts the means of the segments of the lane's line at their starts.
+  /// Writes the means of the segments of the lane's line at their starts.
   __device__ void find_means(std::int32_t n, Line& line) const noexcept {
     const SharedFloats own = block_.own();
     T sum = 0;
@@ -208,7 +209,7 @@ class AgentImageGradient {
 #pragma unroll
     for (int i = kSide - kSamplesAtOnce; i >= 0; i -= kSamplesAtOnce) {
       if (i >= n) continue;
-      if (i + kSamplesAtOnce > n) {  // behind the line is nothing
+      if (i + kSamplesAtOnce > n) {  // nothing is past the end of the line
         size = static_cast<T>(n - i - kSamplesAtOnce);
 #pragma unroll
         for (int j = i; j < i + kSamplesAtOnce; ++j) line[j] = j < n ? line[j] : 0;
@@ -233,7 +234,7 @@ class AgentImageGradient {
              value);
   }
 
-  /// From rows, which lanes have, to columns: what is written at a time are rows.
+  /// From rows to columns: each store then writes to a row of the image.
   template <class Values>
   __device__ void take_columns(const Values& grad_x, Line& line) const noexcept {
     Block::for_each_part(width_, [&](int i) {

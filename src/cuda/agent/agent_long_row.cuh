@@ -1,10 +1,9 @@
-// A lane's chunk of a row that no warp can hold: where the lane can begin, and then the
-// search of its piece. See agent_forward.cuh for the idea; here pieces reach as far as
-// they must, and all is computed in float64 from memory, in which a chunk stays in the
-// first cache.
+// A lane's chunk of a row that does not fit in a warp: first where the lane can begin, then the
+// search of its piece. agent_forward.cuh explains the idea. Here pieces reach as far as they must,
+// and all arithmetic is in float64 on samples in memory; a chunk stays in the first-level cache.
 //
-// Mapping: a lane a chunk. Traffic: x is read twice and more, most of it from the
-// caches; codes and values are written at the starts of segments only.
+// Mapping: one lane per chunk. Traffic: x is read twice or more, mostly from caches; codes and
+// values are written only at the starts of segments.
 #pragma once
 
 #include <cstdint>
@@ -61,11 +60,12 @@ class AgentLongRow {
     const PieceResult result = search_piece<Search, double>(*this, piece, *this);
     if (!has_chunk_) return;
     if (piece.active) {
-      __threadfence();  // the codes before what others are told
+      __threadfence();  // codes must be visible before the values are exchanged
       if (chunk_ > 0) meet_at(chunk_, first_value_, false);
       if (next_chunk > 0) meet_at(next_chunk, last_value_, true);
     }
-    // A value may be odd because a sample is, or because samples are too large: care tells.
+    // A value may be odd because a sample is, or because samples are too large: the careful path
+    // finds out.
     if (result.gave_up || result.is_odd || has_extreme_lam_) {
       call_.tell(row_, LongRowKind::careful);
     }
@@ -79,7 +79,7 @@ class AgentLongRow {
   }
   [[nodiscard]] __device__ double lam(std::int32_t e) const noexcept {
     if constexpr (!kEdges) return row_lam_;
-    // Behind the last sample there is no edge, and nothing that bounds a value.
+    // There is no edge after the last sample, so its lam must not bound a value.
     return e + 1 < call_.rows.shape.n ? bounded(lam_at(lam_offset_ + e * call_.rows.lam.stride))
                                       : kMostLam;
   }
@@ -119,22 +119,23 @@ class AgentLongRow {
 
  private:
   static constexpr bool kIsDouble = std::is_same_v<Storage, double>;
-  /// Plain sums of a million samples lose more than float64 promises.
+  /// Plain sums of a million samples lose more precision than float64 should.
   using Search = SlopeSearch<double, DeviceArithmetic<double>, kIsDouble>;
-  /// No edge of samples that the search can take carries more.
+  /// An upper bound for lam: with samples that the search can take, no edge has a larger dual
+  /// variable.
   static constexpr double kMostLam = 0x1p960;
   static constexpr double kLargestSize = 0x1p900;
-  /// A NaN that no value is.
+  /// A NaN that no value has.
   static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
 
   [[nodiscard]] static __device__ double bounded(double lam) noexcept {
-    return lam < kMostLam ? lam : kMostLam;  // NaN too: such a row comes to nothing
+    return lam < kMostLam ? lam : kMostLam;  // also for NaN: such a row becomes NaN anyway
   }
   [[nodiscard]] __device__ double lam_at(std::int64_t at) const noexcept {
     return load_as<double>(call_.rows.lam_data, call_.rows.lam_dtype, at);
   }
 
-  /// Looks at the lams of the chunk; the samples are looked at through the values.
+  /// Checks the lams of the chunk. The samples are checked through the values.
   [[nodiscard]] __device__ bool is_allowed_lam() noexcept {
     if (call_.rows.lam_data == nullptr) return true;  // checked before
     if (!kEdges) return lam_at(lam_offset_) >= 0;
@@ -150,7 +151,8 @@ class AgentLongRow {
     return start < 0 ? Code::up : Code::down;
   }
 
-  /// From where the lane knows the true search to where the next lane does, that of next_chunk.
+  /// The piece from where this lane knows the true search to where the next lane does, that of
+  /// next_chunk.
   [[nodiscard]] __device__ Piece find_piece(std::int32_t& next_chunk) noexcept {
     constexpr std::int32_t kNowhere = LongRows<Call>::kNowhere;
     const std::int32_t n = call_.rows.shape.n;
@@ -161,7 +163,7 @@ class AgentLongRow {
     for (std::int32_t c = chunk_ + 1;
          piece.first < n && c < call_.chunks && c * call_.chunk < piece.last; ++c) {
       const std::int32_t start = starts[c];
-      // Of lanes that begin at one place the last one searches.
+      // If several lanes begin at the same place, the last one searches.
       if (start != kNowhere && abs(start) <= piece.last) {
         piece.last = abs(start);
         piece.after = code_of(start);
@@ -173,8 +175,8 @@ class AgentLongRow {
     return piece;
   }
 
-  /// Where two pieces meet, at the start of the one of `chunk`, the jump may be made up by
-  /// rounding: whichever lane comes last sees it, and takes the border away.
+  /// Where two pieces meet, at the start of the piece of `chunk`, rounding may have made up a jump.
+  /// Whichever of the two lanes comes last sees it and removes the border.
   __device__ void meet_at(std::int32_t chunk, double value, bool is_left) const noexcept {
     const std::int64_t at = row_ * call_.chunks + chunk;
     const auto own = static_cast<unsigned long long>(__double_as_longlong(value));
@@ -189,7 +191,7 @@ class AgentLongRow {
     atomicAnd(call_.codes_of(row_) + first / 16, ~(3U << (2 * (first % 16))));
   }
 
-  /// What the search cannot take: an edge of lam 0, or samples near the ends of the range.
+  /// Finds what the search cannot take: an edge of lam 0, or samples near the ends of the range.
   __device__ void look_at_chunk() noexcept {
     if (!has_chunk_) return;
     const std::int32_t first = chunk_ * call_.chunk;
@@ -215,7 +217,7 @@ class AgentLongRow {
   const std::int64_t lam_offset_;
   double row_lam_;
   bool has_extreme_lam_ = false;
-  double first_value_ = std::numeric_limits<double>::quiet_NaN();  // of the piece's segments
+  double first_value_ = std::numeric_limits<double>::quiet_NaN();  // of the segments of the piece
   double last_value_ = std::numeric_limits<double>::quiet_NaN();
 };
 

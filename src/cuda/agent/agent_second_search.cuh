@@ -1,10 +1,10 @@
-// Searches a row the other way round: whole where it was searched in pieces, in pieces where
-// it was streamed. Which way a kernel takes depends on the batch and the layout; that
-// a row needs care must not. So it does where both ways read too much again.
+// Searches a row the other way: whole if it was searched in pieces, in pieces if it was streamed.
+// Which way a kernel takes depends on batch size and layout, but whether a row needs care must not.
+// So a row needs care if both ways read too many samples again.
 //
-// Mapping: a warp a row, a lane a piece. Traffic: x is read as often as it must, mostly from
-// the first cache; values and codes at the starts of segments go to the warp's scratch, as y
-// may be x, then y and codes are written once.
+// Mapping: a warp per row, a lane per piece. Traffic: x is read as often as needed, mostly from the
+// first-level cache; values and codes at the starts of segments go to the warp's scratch memory,
+// because y may be x; then y and codes are written once.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class AgentSecondSearch {
   using Storage = typename Call::Storage;
   using T = ArithmeticOf<Storage>;
 
-  /// `scratch` is that of a lane, for all of them.
+  /// `scratch` is the slot of one lane, shared by all of them.
   __device__ AgentSecondSearch(const Call& call, std::byte* scratch, std::int64_t row) noexcept
       : call_(call),
         n_(call.shape.n),
@@ -41,7 +41,7 @@ class AgentSecondSearch {
     row_lam_ = min(row_lam_, SearchedLam<T>::kLargest);
   }
 
-  /// Whether that solves the row.
+  /// Returns whether the row is solved.
   __device__ bool solve(CareReason reason) noexcept {
     if (reason == CareReason::whole_failed) return search_pieces();
     return reason == CareReason::pieces_failed &&
@@ -89,7 +89,7 @@ class AgentSecondSearch {
       }
     }
     piece.active = piece.first < piece.last;
-    // The whole row has failed.
+    // The search of the whole row has already failed.
     const bool joined = piece.active && is_lopsided(piece.last - piece.first, n_);
     return __any_sync(kWarp, joined) == 0 && search(piece);
   }
@@ -114,7 +114,7 @@ class AgentSecondSearch {
     __syncwarp();
     Sink sink = {*this};
     const PieceResult result = search_piece<Search, T>(*this, piece, sink);
-    // A piece's first jump may be made up, as that of a lane's piece may.
+    // The first jump of a piece may be made up by rounding, as in agent_forward.cuh.
     const unsigned before = __ballot_sync(kWarp, piece.active) & ((1U << lane_) - 1);
     const T left =
         __shfl_sync(kWarp, sink.last_value, before != 0 ? 31 - __clz(static_cast<int>(before)) : 0);
@@ -131,7 +131,7 @@ class AgentSecondSearch {
   /// Lanes take words of codes in turn.
   __device__ void store() const noexcept {
     Storage* y = call_.y.row(row_);
-    T before = 0;  // the value before the lanes' words
+    T before = 0;  // the value before the words of these lanes
     for (std::int32_t first = 0; first < words_; first += kLanes) {
       const std::int32_t w = first + lane_;
       const std::uint32_t codes = w < words_ ? codes_[w] : 0;

@@ -1,13 +1,13 @@
-// Solves rows that searches from their middle do not come to grips with, because their
-// segments are long: from the start of each row to its end.
+// Solves rows whose segments are too long for searches from the middle: from the start of each row
+// to its end.
 //
-// Mapping: a lane a row. Each keeps a ring of its row's samples in shared memory, the
-// chunk's worth that it would have had of a split row; blocks of samples join it as they
-// are needed, once more where a segment is looked at again that the ring has forgotten.
-// Traffic: x is read twice or so, mostly from the caches; values and codes at the starts
-// of segments are written, read again, and y is written.
+// Mapping: one lane per row. Each lane keeps a ring of its row's samples in shared memory, as large
+// as its chunk of a split row would be. Blocks of samples are loaded into it as needed, and again
+// if the search goes back to a segment that the ring no longer has. Traffic: x is read about twice,
+// mostly from caches; values and codes at the starts of segments are written and read again, and y
+// is written.
 //
-// Sums are those of other rows, so the bits are the same whoever solves a row.
+// Sums are formed as for other rows, so the bits are the same whichever kernel solves a row.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class AgentStream {
   using T = ArithmeticOf<Storage>;
   using Search = DeviceSearch<T>;
 
-  /// `ring` has the depth of the call's shape; `codes` has room for those of 32 rows.
+  /// `ring` has the depth of the call's shape; `codes` has room for the codes of 32 rows.
   __device__ AgentStream(const Call& call, T* ring, std::uint32_t* codes) noexcept
       : call_(call),
         n_(call.shape.n),
@@ -39,7 +39,7 @@ class AgentStream {
         ring_(ring + lane_),
         warp_codes_(codes) {}
 
-  /// Solves the rows of the first `count` lanes, but for those that need care.
+  /// Solves the rows of the first `count` lanes, except those that need care.
   __device__ void solve(std::int64_t row, int count) noexcept {
     has_row_ = lane_ < count;
     row_ = row;
@@ -73,7 +73,7 @@ class AgentStream {
   [[nodiscard]] __device__ bool needs_care() const noexcept { return needs_care_; }
   [[nodiscard]] __device__ CareReason care_reason() const noexcept { return reason_; }
 
-  /// The start of a segment.
+  /// Receives the start of a segment.
   __device__ void put(std::int32_t first, bool is_real, bool down, T value) noexcept {
     if (!is_real) return;
     y_[first * y_stride_] = narrow<Storage>(value + origin_);
@@ -91,7 +91,7 @@ class AgentStream {
     [[nodiscard]] __device__ T operator[](int) const noexcept { return 0; }
   };
 
-  /// The lane's row, through its ring.
+  /// The lane's row, read through its ring.
   struct Source {
     AgentStream& agent;
 
@@ -99,11 +99,11 @@ class AgentStream {
     [[nodiscard]] __device__ T lam(std::int32_t) const noexcept { return agent.row_lam_; }
     [[nodiscard]] __device__ T sample(std::int32_t i) const noexcept {
       if (i >= agent.filled_ - agent.chunk_) return agent.ring_[agent.place(i)];
-      agent.filled_ = i / kBlock * kBlock;  // forgotten: the ring begins anew
+      agent.filled_ = i / kBlock * kBlock;  // no longer in the ring: the ring starts again here
       return widen<T>(agent.x_[i * agent.x_stride_]) - agent.origin_;
     }
-    /// Where a lane has run dry all that have less than half of a ring before them take more,
-    /// so that this is rare; and those whose ring has forgotten nothing that they may need.
+    /// If any lane runs dry, all lanes with less than half a ring of samples left load more, so
+    /// that this is rare. So do lanes whose ring has no samples to lose that they may still need.
     __device__ void prepare(std::int32_t first, std::int32_t next,
                             std::int32_t last) const noexcept {
       const auto runs_dry = [&] { return next + kGroup > agent.filled_ && agent.filled_ < last; };
@@ -131,8 +131,8 @@ class AgentStream {
                                       : warp_codes_ + static_cast<std::int64_t>(lane) * words_;
   }
 
-  /// One more block of samples joins the ring. Behind the ring stands the group that it
-  /// begins with, so that a group never wraps around.
+  /// Loads one more block of samples into the ring. The first group of the ring is repeated after
+  /// its end, so that a group never wraps around.
   __device__ void fill_block() noexcept {
     T samples[kBlock];
     if (whole_vectors_) {
@@ -163,7 +163,7 @@ class AgentStream {
     filled_ += kBlock;
   }
 
-  /// Writes the words of codes before number `word`.
+  /// Writes the words of codes before word number `word`.
   __device__ void finish_words(std::int32_t word) noexcept {
     for (; word_ < word; ++word_) {
       codes_[word_] = codes_of_word_;
@@ -171,7 +171,7 @@ class AgentStream {
     }
   }
 
-  // --- Every element takes its segment's value, from where that starts ---
+  // --- Every element gets the value of its segment, read at the segment's start ---
 
   __device__ void expand(int count) const noexcept {
     if constexpr (kAlongMemory) {
@@ -193,7 +193,7 @@ class AgentStream {
     const std::uint32_t* codes = codes_of(r, row);
     const Storage* x = call_.x.row(row);
     Storage* y = call_.y.row(row);
-    Storage before = {};  // the value before the lanes' words
+    Storage before = {};  // the value before the words of these lanes
     for (std::int32_t first = 0; first < words_; first += kLanes) {
       const std::int32_t w = first + lane_;
       const std::uint32_t word = w < words_ ? codes[w] : 0;
@@ -274,8 +274,8 @@ class AgentStream {
   std::uint32_t* codes_ = nullptr;
   T row_lam_ = 0;
   T origin_ = 0;
-  std::int32_t filled_ = 0;  // samples before this one are in the ring, as many as it holds
-  std::int32_t word_ = 0;    // of codes, not yet written
+  std::int32_t filled_ = 0;  // samples before this one are in the ring, as many as fit
+  std::int32_t word_ = 0;    // the first word of codes that is not written yet
   std::uint32_t codes_of_word_ = 0;
 };
 

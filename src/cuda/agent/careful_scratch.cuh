@@ -1,4 +1,4 @@
-// Rows that need care: why, and the scratch of one that a lane solves.
+// Rows that need care: the reasons, and the scratch memory for one that a lane solves.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace tautstring::detail {
 
 /// Why a row needs care.
 enum class CareReason : std::uint8_t {
-  unsearchable,   // a lam that no search takes, or a sample
-  whole_failed,   // its search read too much again; in pieces it may not
-  pieces_failed,  // the other way round, unless the piece was the row
+  unsearchable,   // a lam or a sample that no search takes
+  whole_failed,   // the search of the whole row read too many samples again; in pieces it may not
+  pieces_failed,  // the reverse, unless the piece was the whole row
   both_failed,
 };
 
@@ -27,7 +27,7 @@ struct Strided {
   }
 };
 
-/// Scratch of one lane: n + 1 sums and the points of two chains.
+/// Scratch memory of one lane: n + 1 sums and the points of two chains.
 struct CarefulScratch {
   Strided<double> sums;
   Strided<std::int32_t> lower;
@@ -37,7 +37,7 @@ struct CarefulScratch {
     return (static_cast<std::size_t>(n) + 1) * sizeof(double) +
            2 * static_cast<std::size_t>(n) * sizeof(std::int32_t);
   }
-  /// Lane `lane` of `lanes` that share a block of `lanes` times those bytes.
+  /// For lane `lane` of `lanes` lanes that share a block of `lanes` times those bytes.
   __device__ CarefulScratch(std::byte* block, std::int32_t n, int lane, int lanes) noexcept
       : sums{reinterpret_cast<double*>(block) + lane, lanes},
         lower{reinterpret_cast<std::int32_t*>(block + sizeof(double) *
@@ -48,10 +48,10 @@ struct CarefulScratch {
         upper{lower.data + static_cast<std::int64_t>(n) * lanes, lanes} {}
 };
 
-/// Scratch of a row that a warp solves: a value for each sample of its lanes.
+/// Scratch memory for a row that a warp solves: a value for each sample of its lanes.
 struct HardScratch {
-  /// Samples of a lane's stretch: a power of two, so that places are found by shifts, and at
-  /// least a word of codes.
+  /// Samples in a lane's stretch: a power of two, so that positions are computed by shifts, and at
+  /// least one word of codes.
   [[nodiscard]] static constexpr int log_stretch(std::int32_t n) noexcept {
     int log = 4;
     while (n > kLanes << log) ++log;
@@ -65,7 +65,7 @@ struct HardScratch {
   }
 };
 
-/// What a lane has for either kind of row.
+/// Bytes per lane for either kind of row.
 [[nodiscard]] constexpr std::size_t careful_slot_bytes(std::int32_t n) noexcept {
   return (std::max(CarefulScratch::bytes(n), HardScratch::bytes(n)) + 7) / 8 * 8;
 }

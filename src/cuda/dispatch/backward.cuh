@@ -1,4 +1,4 @@
-// What backward_in and backward_pass_in of every storage type are made of.
+// Implementation of backward_in and backward_pass_in for all storage types.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline std::int32_t tile_count(const Rows& rows) noexcept {
   return (rows.n - 1) / kBackwardTile + 1;
 }
 
-/// Whether rows of whole words lie one behind the other without gaps.
+/// Whether rows of whole words are contiguous, without gaps.
 template <class Data>
 bool is_packed(const PlacedRows<Data>& rows, std::int64_t count, std::int32_t n) noexcept {
   const bool follow = count == 1 || (rows.dims == 1 && rows.step[0] == n);
@@ -101,7 +101,7 @@ Status launch_backward(Call& rows, const Rows& batch, const Context& context) no
   return {};
 }
 
-/// Rows that are laid out.
+/// Takes rows that are already laid out.
 template <class Call>
 Status launch_rows(Call& rows, const Backward1d& call, const Context& context) noexcept {
   const Rows& batch = call.solved.rows;

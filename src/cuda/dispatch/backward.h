@@ -9,7 +9,7 @@ namespace tautstring::detail {
 
 std::size_t backward_workspace(const Rows& rows) noexcept;
 
-/// Whether a call is for backward_in: one type for what comes in and what goes out.
+/// Whether backward_in supports the call: incoming and outgoing gradients have one type.
 [[nodiscard]] bool has_fast_backward(const Backward1d& call) noexcept;
 
 /// `Storage` is the type of grad_y's elements.
@@ -19,7 +19,7 @@ Status backward_in(const Backward1d& call, const Context& context) noexcept;
 template <class T>
 struct ImageGradients;
 
-/// A pass of the derivative over images: grad_x takes what comes in at the pass before.
+/// One backward pass over images: grad_x receives the incoming gradient of the pass before.
 template <class Storage>
 Status backward_pass_in(const Backward1d& call, const ImageGradients<Storage>& images,
                         const Context& context) noexcept;

@@ -1,4 +1,4 @@
-// The linear map that the derivatives of the exact solution and its polishing share: values to the
+// The linear map that the derivatives of the exact solution and polishing share: from values to the
 // means of their components.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace tautstring::detail {
 
 struct ComponentArrays {
-  /// The parents may have memory that the caller needs before or after.
+  /// The parents may use memory that the caller needs before or after.
   ComponentArrays(Scratch& scratch, const Images& images, void* memory_of_parents) noexcept
       : values(scratch.take<double>(images.count * pixels_of(images))) {
     if (is_small_for_components(pixels_of(images))) return;
@@ -22,14 +22,14 @@ struct ComponentArrays {
     sums = scratch.take<unsigned long long>(images.count * pixels_of(images));
     largest = scratch.take<double>(images.count);
   }
-  /// Where it needs none.
+  /// Null if none is needed.
   [[nodiscard]] static void* take_parents(Scratch& scratch, const Images& images) noexcept {
     if (is_small_for_components(pixels_of(images))) return nullptr;
     return scratch.take<std::int32_t>(images.count * pixels_of(images));
   }
 
   double* values;
-  // Of images that no block holds.
+  // Only for images that do not fit in a block.
   std::int32_t* parents = nullptr;
   std::int32_t* sizes = nullptr;
   unsigned long long* sums = nullptr;
@@ -54,7 +54,7 @@ class ComponentMeans {
 
   [[nodiscard]] double* values() const noexcept { return arrays_.values; }
   [[nodiscard]] const LastPassesOfImages& passes() const noexcept { return passes_; }
-  /// Whether a block holds an image.
+  /// Whether an image fits in a block.
   [[nodiscard]] bool are_small() const noexcept { return is_small_for_components(tiles_.pixels); }
 
   template <class... Parameters, class... Arguments>
@@ -63,19 +63,19 @@ class ComponentMeans {
     launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
   }
 
-  /// With the memory of a block for its image: one block an image, which are small.
+  /// One block per image, with shared memory for it. Small images only.
   template <class... Parameters, class... Arguments>
   void over_small_images(void (*kernel)(Parameters...), const Arguments&... arguments) noexcept {
     launches_.launch_sharing(kernel, images_.count, small_components_bytes(tiles_.pixels),
                              arguments...);
   }
 
-  /// The means of values.
+  /// Computes the means of the values.
   void average(double* means) noexcept {
     find();
     average_found(means);
   }
-  /// The means of values and what lams pull at them, which is added to the values.
+  /// Adds the pull of the lams to the values and computes the means.
   template <class Mean>
   void average_pulled(const PlacedLam& row_lam, const PlacedLam& column_lam, Mean* means) noexcept {
     if (are_small()) {

@@ -7,7 +7,7 @@ namespace tautstring::detail {
 
 namespace {
 
-/// Where there is no device to ask: an H200.
+/// Assumed if there is no device to query: an H200.
 constexpr DeviceSize kSupposedSize = {.processors = 132,
                                       .shared_memory = std::size_t{228} << 10,
                                       .block_shared_memory = std::size_t{227} << 10};
@@ -31,7 +31,7 @@ bool find_size(int device, DeviceSize& size) noexcept {
   return true;
 }
 
-/// How many blocks of a kernel run at a time on a multiprocessor of a device.
+/// How many blocks of a kernel one multiprocessor of a device runs at a time.
 struct Occupancy {
   const void* kernel = nullptr;
   int device = 0;
@@ -47,8 +47,8 @@ struct Occupancy {
 
 }  // namespace
 
-// Threads remember on their own, so that none waits for another: one that goes to and fro
-// between devices asks again.
+// Each thread has its own cache, so that no thread waits for another. A thread that switches
+// between devices queries again.
 
 DeviceSize current_device() noexcept {
   thread_local int known_device = -1;
@@ -61,18 +61,18 @@ DeviceSize current_device() noexcept {
       return known_size;
     }
   }
-  cudaGetLastError();  // no device: nothing that a later call should hear of
+  cudaGetLastError();  // no device: clear the error, so that no later call reports it
   return kSupposedSize;
 }
 
 Status resident_blocks(const void* kernel, int threads, std::size_t shared, int& blocks) noexcept {
-  constexpr std::size_t kPlaces = 64;  // twice as many as there are kernels that ask
+  constexpr std::size_t kPlaces = 64;  // twice the number of kernels that ask
   thread_local std::array<Occupancy, kPlaces> known = {};
   Occupancy wanted = {.kernel = kernel, .threads = threads, .shared = shared};
   if (const Status status = device_status(cudaGetDevice(&wanted.device)); !status.ok()) {
     return status;
   }
-  // Functions stand 16 bytes apart or more.
+  // Functions are at least 16 bytes apart.
   Occupancy& place = known[reinterpret_cast<std::uintptr_t>(kernel) / 16 % kPlaces];
   if (!place.is_of(wanted)) {
     const Status status = device_status(
@@ -86,7 +86,7 @@ Status resident_blocks(const void* kernel, int threads, std::size_t shared, int&
 
 Status device_status(cudaError_t error) noexcept {
   if (error == cudaSuccess) return {};
-  cudaGetLastError();  // told here, and not again by the next call
+  cudaGetLastError();  // reported here, so the next call must not report it again
   return {.code = StatusCode::device_error, .device_error = static_cast<int>(error)};
 }
 

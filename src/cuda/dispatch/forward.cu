@@ -6,8 +6,8 @@ namespace {
 /// A row may be on two lists.
 constexpr std::size_t kListedRowBytes = 2 * sizeof(std::int64_t);
 
-/// At most so many blocks of these bytes of shared memory run at a time on a device;
-/// registers may allow fewer.
+/// An upper bound on the number of blocks with this much shared memory that a device runs at a
+/// time. Registers may allow fewer.
 int most_resident(const ForwardShape& shape, std::size_t shared_bytes,
                   const DeviceSize& device) noexcept {
   constexpr int kMostBlocks = 32;
@@ -40,8 +40,8 @@ bool fits_a_warp(const Rows& rows) noexcept {
 }
 
 std::size_t forward_workspace(const Rows& rows) noexcept {
-  // Of what any call on these rows needs, whatever its types, the most; fewer blocks may be
-  // resident than most_resident says.
+  // The maximum over all calls on these rows, whatever their types. Fewer blocks may be resident
+  // than most_resident says.
   const DeviceSize device = current_device();
   std::size_t bytes = 0;
   for (const bool along : {true, false}) {

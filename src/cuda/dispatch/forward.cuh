@@ -1,4 +1,4 @@
-// What forward_in and pass_in of every storage type are made of.
+// Implementation of forward_in and pass_in for all storage types.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace tautstring::detail {
 
-/// The grid of a forward kernel, and its scratch.
+/// The grid of a forward kernel, and its scratch memory.
 struct ForwardGrid {
-  /// `resident` blocks run at a time on the device.
+  /// `resident`: number of blocks that the device runs at a time.
   ForwardGrid(const Rows& rows, const ForwardShape& shape, int resident) noexcept;
 
   int blocks;
   int careful_lanes;
   std::size_t slot_bytes;
   std::int64_t list_room;
-  std::size_t slots;  // bytes of all of them
+  std::size_t slots;  // bytes of all slots
   std::size_t workspace;
 };
 
@@ -44,7 +44,7 @@ Status launch_forward(void (*kernel)(Call, ForwardScratch), Call& rows, bool edg
   using T = ArithmeticOf<typename Call::Storage>;
   const std::size_t shared = rows.shape.block_bytes(sizeof(T), edges);
   if (const Status status = allow_shared_memory(kernel, shared); !status.ok()) return status;
-  // No more blocks than run at a time: each takes rows until there are none left.
+  // Launch no more blocks than can run at a time: each takes rows until none are left.
   int resident = 0;
   const int threads = rows.shape.warps * kLanes;
   const Status counted =
@@ -56,7 +56,7 @@ Status launch_forward(void (*kernel)(Call, ForwardScratch), Call& rows, bool edg
   const ForwardScratch scratch = {workspace, grid.slot_bytes, grid.careful_lanes,
                                   reinterpret_cast<std::int64_t*>(workspace + grid.slots),
                                   grid.list_room};
-  // What is streamed is written while it is read, and read again where it needs care.
+  // Streaming writes y while it reads x, and x is read again if the row needs care.
   const std::int64_t warps = std::int64_t{grid.blocks} * rows.shape.warps;
   rows.can_stream = !rows.sharp && rows.x.data != rows.y.data;
   rows.may_stream = rows.can_stream && rows.count >= kLeastStreamedRows * warps;
@@ -75,7 +75,7 @@ template <class Storage>
                        has_edges(call), current_device().block_shared_memory);
 }
 
-/// Rows that are laid out and have a shape.
+/// Takes rows that are laid out and have a shape.
 template <class Call>
 Status launch_rows(Call& rows, const Forward1d& call, const Context& context) noexcept {
   const bool edges = has_edges(call);

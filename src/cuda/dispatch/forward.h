@@ -1,4 +1,4 @@
-// Forward of rows that a warp can hold, in one launch.
+// Forward of rows that fit in a warp, in one launch.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tautstring::detail {
 
-/// Whether rows of this length are for the calls below.
+/// Whether the calls below support rows of this length.
 [[nodiscard]] bool fits_a_warp(const Rows& rows) noexcept;
 
 std::size_t forward_workspace(const Rows& rows) noexcept;
@@ -17,7 +17,7 @@ std::size_t forward_workspace(const Rows& rows) noexcept;
 template <class Storage>
 Status forward_in(const Forward1d& call, const Context& context) noexcept;
 
-/// A pass over images: y is what the pass over the other lines takes. Rows of any length.
+/// One pass over images: y is the input of the pass over the other lines. Rows may have any length.
 template <class Storage>
 Status pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
                const Context& context) noexcept;

@@ -6,13 +6,13 @@
 namespace tautstring::detail {
 namespace {
 
-/// In float64, whatever the dtypes, as on the CPU.
+/// In float64 for all dtypes, as on the CPU.
 struct CandidateArrays {
   CandidateArrays(Scratch& scratch, const Images& images) noexcept
       : iterations(scratch, images), y(scratch.take<double>(images.count * pixels_of(images))) {}
 
   PassArrays<double> iterations;
-  double* y;  // less x's offset
+  double* y;  // without x's offset
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The gap of any image by iterations of its problem.
+// The gap of any image, found by solving its problem iteratively.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace tautstring::detail {
 
 std::size_t image_candidates_workspace(const Images& images) noexcept;
 
-/// Of at least one image with a pixel.
+/// Requires at least one image with a pixel.
 Status image_candidates_gap(const Gap2d& call, const Context& context) noexcept;
 
 }  // namespace tautstring::detail

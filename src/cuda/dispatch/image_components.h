@@ -1,4 +1,4 @@
-// The derivatives of the exact 2D solution, by components.
+// Derivatives of the exact 2D solution, by components.
 #pragma once
 
 #include <cstddef>

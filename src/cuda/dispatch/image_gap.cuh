@@ -1,4 +1,4 @@
-// The duality gaps of all images of a batch, of any Y by the dual variables of an iterate.
+// The duality gaps of all images of a batch, for any Y, with the dual variables of an iterate.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tautstring::detail {
 
-/// Memory of the batch.
+/// Memory for the batch.
 struct GapArrays {
   GapArrays(Scratch& scratch, const Images& images) noexcept
       : tiles(scratch.take<Quality>(images.count * gap_tiles(images))) {
@@ -23,7 +23,7 @@ struct GapArrays {
   double* column_sums = nullptr;
 };
 
-/// What images are like, for their gaps and for the passes over them.
+/// Facts about the images, needed for their gaps and for the passes over them.
 template <class T>
 struct FactArrays {
   FactArrays(Scratch& scratch, const Images& images) noexcept
@@ -39,12 +39,12 @@ struct FactArrays {
   Look<T>* candidate_looks;
 };
 
-/// What facts are found from: packed arrays.
+/// Packed arrays from which the facts are computed.
 template <class T>
 struct FactsCall {
   const T* x = nullptr;
-  const T* start = nullptr;  // may be null; so the other
-  /// Images of which this is not finite are refused, and none is copied.
+  const T* start = nullptr;  // may be null; so may the candidate
+  /// An image is refused if its candidate is not finite, and no image is copied.
   const T* candidate = nullptr;
 };
 
@@ -70,8 +70,8 @@ void find_facts(Launches& launches, const Images& images, const ImageLam& row_la
                   has_lam_number, memory.facts);
 }
 
-/// Leaves what tiles have, gap_tiles of an image, times the square of its scale. Of the call all
-/// but the memory is given.
+/// Leaves the gaps of the tiles (gap_tiles per image), times the square of the image's scale. The
+/// call must have everything except the memory.
 template <class T>
 void find_gaps(Launches& launches, GapCall<T> call, const GapArrays& memory) noexcept {
   call.row_sums = memory.row_sums;

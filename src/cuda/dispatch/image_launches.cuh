@@ -25,7 +25,7 @@ inline PlacedImages place(const ImageArray& array, const Images& images, Lines2d
   return {by_lines(array, images.batch_dims, lines), lines_of(images, lines)};
 }
 
-/// By images.
+/// Places an array by images.
 template <class Data>
 PlacedPixels<Data> place_pixels(const BasicImageArray<Data>& array, const Images& images) noexcept {
   if (!array.given) return {};
@@ -38,7 +38,7 @@ PlacedPixels<Data> place_pixels(const BasicImageArray<Data>& array, const Images
           array.row_stride};
 }
 
-/// An array of lams; 0 where it is not given.
+/// An array of lams; 0 if it is not given.
 inline PlacedLam place_lam(const ConstImageArray& array, const Images& images,
                            Lines2d lines) noexcept {
   if (!array.given) return {0, nullptr, DType::float32, {}};
@@ -52,7 +52,7 @@ inline PlacedLam place(const ImageLam& lam, const Images& images, Lines2d lines)
   return placed;
 }
 
-/// Where an array of other size than the images is, of lams, by its own rows.
+/// Places an array of lams, whose size differs from that of the images, by its own rows.
 inline PlacedImages place_own(const ImageArray& array, const Images& images) noexcept {
   Images shape = images;
   shape.height = array.height;
@@ -65,7 +65,7 @@ PackedElements elements_of(const BasicImageArray<Data>& array, const Images& ima
   return {images.count * array.height * array.width, std::max(array.width, 1)};
 }
 
-/// Launches over a batch, the first error of which stays.
+/// Launches over a batch. Keeps the first error.
 class Launches {
  public:
   explicit Launches(const Context& context) noexcept : stream_(stream_of(context)) {}
@@ -73,13 +73,13 @@ class Launches {
   [[nodiscard]] const Status& status() const noexcept { return status_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
 
-  /// So many blocks of kImageThreads.
+  /// Launches this many blocks of kImageThreads.
   template <class... Parameters, class... Arguments>
   void launch(void (*kernel)(Parameters...), std::int64_t blocks,
               const Arguments&... arguments) noexcept {
     launch_sharing(kernel, blocks, 0, arguments...);
   }
-  /// With so many bytes of dynamic shared memory each.
+  /// The same with dynamic shared memory in each block.
   template <class... Parameters, class... Arguments>
   void launch_sharing(void (*kernel)(Parameters...), std::int64_t blocks, std::size_t shared,
                       const Arguments&... arguments) noexcept {
@@ -93,7 +93,7 @@ class Launches {
     kernel<<<static_cast<unsigned>(blocks), kImageThreads, shared, stream_>>>(arguments...);
     add(launch_status());
   }
-  /// One thread an element, or a thread for several.
+  /// One thread per element, or one for several elements.
   template <class... Parameters, class... Arguments>
   void launch_over(void (*kernel)(Parameters...), std::int64_t elements,
                    const Arguments&... arguments) noexcept {
@@ -101,8 +101,8 @@ class Launches {
     launch(kernel, std::min((elements + kImageThreads - 1) / kImageThreads, kMostBlocks),
            arguments...);
   }
-  /// Values of an array that is packed to one that is not, and back. It may be of other size than
-  /// the images are, of lams.
+  /// Copies the values of a strided array to a packed one, and back. An array of lams may differ in
+  /// size from the images.
   template <class T>
   void pack(const ConstImageArray& array, const Images& images, T* to) noexcept {
     const PackedElements elements = elements_of(array, images);
@@ -117,7 +117,7 @@ class Launches {
     launch_over(&kernel_unpack_images<T>, elements.count, elements, place_own(array, images),
                 array.data, array.dtype, from);
   }
-  /// 0 everywhere.
+  /// Sets all elements to 0.
   void clear(const ImageArray& array, const Images& images) noexcept {
     const PackedElements elements = elements_of(array, images);
     if (!array.given || elements.count == 0) return;

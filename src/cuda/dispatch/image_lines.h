@@ -1,4 +1,4 @@
-// The rows or the columns of all images of a batch, as the 1D calls take them.
+// The rows or the columns of all images of a batch, in the form that 1D calls take.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ template <class Data>
   return array;
 }
 
-/// Images of any size one behind the other, row by row.
+/// Images of any size, contiguous and in row-major order.
 template <class Data>
 [[nodiscard]] BasicImageArray<Data> packed_images(Data* data, DType dtype, const Images& images,
                                                   std::int32_t height,
@@ -59,7 +59,7 @@ template <class Data>
   return array;
 }
 
-/// Whether an array is what packed_images makes.
+/// Whether an array has the layout of packed_images.
 template <class Data>
 [[nodiscard]] bool is_packed(const BasicImageArray<Data>& array, const Images& images) noexcept {
   const auto packed =

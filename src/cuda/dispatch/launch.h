@@ -1,5 +1,5 @@
-// What every launch shares: the caller's stream, and the device's word on how it
-// went. Nothing here waits for the device.
+// Shared by all launches: the caller's stream and the status of a launch. Nothing here waits for
+// the device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@ namespace tautstring::detail {
   return static_cast<cudaStream_t>(context.stream);
 }
 
-/// How the launch before went. An error may also be one that an earlier kernel left.
+/// The status of the last launch. The error may also come from an earlier kernel.
 [[nodiscard]] inline Status launch_status() noexcept {
   const cudaError_t error = cudaGetLastError();
   if (error == cudaSuccess) return {};

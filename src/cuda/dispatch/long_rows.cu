@@ -10,7 +10,7 @@
 namespace tautstring::detail {
 namespace {
 
-/// The parts of the workspace; with a null block they only count.
+/// The parts of the workspace. With a null block they only count bytes.
 template <class T>
 struct LongScratch {
   LongScratch(std::byte* block, const Rows& rows) noexcept
@@ -48,7 +48,7 @@ Status launch(const LongRows<Call>& rows, const Context& context) noexcept {
   if (const Status status = launch_status(); !status.ok()) return status;
   kernel_long_search<Call, kEdges><<<blocks, kLongThreads, 0, stream_of(context)>>>(rows);
   if (const Status status = launch_status(); !status.ok()) return status;
-  // As many blocks a tile as there are slots, so that each has its own.
+  // As many blocks per tile as there are slots, so that each has its own slot.
   const auto tiles = static_cast<unsigned>((rows.rows.shape.n - 1) / kFillTile + 1);
   const auto row_blocks = static_cast<unsigned>(std::min(rows.rows.count, rows.careful_slots));
   kernel_long_fill<Call><<<dim3(tiles, row_blocks), kFillThreads, 0, stream_of(context)>>>(rows);

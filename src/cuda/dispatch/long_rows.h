@@ -1,4 +1,4 @@
-// Forward of rows that no warp can hold, in three launches.
+// Forward of rows that do not fit in a warp, in three launches.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 namespace tautstring::detail {
 namespace {
 
-/// Which rows are left, and scratch for a thread each.
+/// The rows that are left over, and scratch memory for one thread each.
 struct NewtonWorkspace {
   explicit NewtonWorkspace(const Rows& rows, std::byte* block) noexcept {
     Scratch scratch(block);
@@ -71,7 +71,7 @@ template <int kThreads>
   return newton_shared_bytes<kThreads>(call.problem.rows.n, call.problem.lam.array.size > 1);
 }
 
-/// Whether a block of the current device holds a row.
+/// Whether a block of the current device can hold a row.
 [[nodiscard]] bool fits_a_block(const NewtonForward1d& call) noexcept {
   return call.problem.rows.n <= kLongestSharedNewtonRow &&
          shared_bytes<kMostNewtonThreads>(call) <= current_device().block_shared_memory;

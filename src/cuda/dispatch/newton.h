@@ -1,4 +1,4 @@
-// Rows by projected Newton.
+// Rows by the projected Newton method.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@ namespace tautstring::detail {
 
 std::size_t newton_workspace(const Rows& rows) noexcept;
 
-/// There are rows, and samples in them.
+/// Requires at least one row and one sample per row.
 Status newton_forward(const NewtonForward1d& call, const Context& context) noexcept;
 
-/// Rows without samples are solved, and may still have a report.
+/// Rows without samples are already solved, but may have a report.
 Status empty_newton_forward(const NewtonForward1d& call, const Context& context) noexcept;
 
 }  // namespace tautstring::detail

@@ -1,4 +1,4 @@
-// What every storage type's pass_in is made of.
+// Implementation of pass_in for all storage types.
 #pragma once
 
 #include "cuda/dispatch/forward.cuh"
@@ -14,7 +14,7 @@ Status pass_in(const Forward1d& call, const ImagePass<Storage>& pass,
   auto rows = lay_out_pass(call, pass);
   rows.shape = shape_of<Storage>(call);
   if (rows.shape.warps > 0) return launch_rows(rows, call, context);
-  // A small device.
+  // A device with little shared memory.
   if (const Status status = rows_forward(call, context); !status.ok()) return status;
   constexpr std::int64_t kThreads = 256;
   const std::int64_t count = call.rows.count * call.rows.n;

@@ -1,4 +1,4 @@
-// Every call by the row kernels: right whatever the arguments, and not fast.
+// All calls by the row kernels: correct for any arguments, but not fast.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLargestSide = 64;
 
-/// Whether x can be read by whole groups of 16-byte parts.
+/// Whether x can be read in whole groups of 16-byte parts.
 bool may_stay_in_memory(const SmallImages& call) noexcept {
   const PlacedPixels<const void>& x = call.x;
   bool fits = x.dtype == DType::float32 && call.height % kSamplesAtOnce == 0 &&
@@ -40,7 +40,7 @@ Status launch_forward(const SmallImages& call, const Context& context) noexcept 
 }
 template <int kSide, bool kAccelerated>
 Status launch(const SmallImages& call, const Context& context) noexcept {
-  if constexpr (kSide > kLanes || kAccelerated) {  // else shared memory is not what is scarce
+  if constexpr (kSide > kLanes || kAccelerated) {  // otherwise shared memory is not the limit
     if (may_stay_in_memory(call)) {
       return launch_forward<kSide, kAccelerated, false>(call, context);
     }

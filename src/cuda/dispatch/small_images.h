@@ -1,14 +1,14 @@
-// Images that a block holds: one launch for all their iterations.
+// Images that fit in a block: one launch for all their iterations.
 #pragma once
 
 #include "backend.h"
 
 namespace tautstring::detail {
 
-/// Whether a block can hold such images: then calls below do all that are plain.
+/// Whether a block can hold such images. The calls below then handle all plain calls.
 [[nodiscard]] bool are_for_blocks(const Images& images, DType dtype, bool by_edge) noexcept;
 
-/// Whether a call is for those below: sizes, types and results that they know.
+/// Whether the calls below support this call: its sizes, types and results.
 [[nodiscard]] bool is_for_a_block(const Forward2d& call) noexcept;
 [[nodiscard]] bool is_for_a_block(const Backward2d& call) noexcept;
 

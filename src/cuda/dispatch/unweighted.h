@@ -1,5 +1,4 @@
-// Forward and backward of rows without data weights, of at least one row and one
-// element.
+// Forward and backward of rows without data weights. Requires at least one row and one element.
 #pragma once
 
 #include <cstddef>

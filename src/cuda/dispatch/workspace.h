@@ -1,4 +1,4 @@
-// The caller's workspace. Only the caller can give device memory.
+// The caller's workspace: the backend allocates no device memory itself.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tautstring::detail {
 
-/// What callers are told: where the size of a workspace comes from.
+/// Error texts: which function returns the size of the workspace.
 struct WorkspaceRules {
   const char* memory;
   const char* size;
@@ -26,7 +26,7 @@ inline constexpr WorkspaceRules kNewtonWorkspace = {
     "must be device memory of the size that prox_tv1d_newton_workspace gives",
     "must be at least what prox_tv1d_newton_workspace gives"};
 
-/// Whether the workspace has the bytes that a call needs.
+/// Checks that the workspace has the bytes that a call needs.
 [[nodiscard]] inline Status check_workspace(std::size_t bytes, const Context& context,
                                             const WorkspaceRules& rules = kRowsWorkspace) noexcept {
   if (bytes == 0) return {};

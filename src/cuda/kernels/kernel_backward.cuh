@@ -1,5 +1,5 @@
-// Backward of rows without data weights. See agent/agent_backward.cuh for mapping,
-// traffic and shared memory. A block has some rows, or one tile of them.
+// Backward of rows without data weights. agent/agent_backward.cuh describes the mapping, the memory
+// traffic and the shared memory. A block handles several rows, or one tile of a row.
 #pragma once
 
 #include "cuda/agent/agent_backward.cuh"
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(
   }
 }
 
-/// The gradient of lam that is one a row, from those of its tiles.
+/// The gradient of a per-row lam, summed over the tiles of the row.
 template <class Call>
 __global__ void kernel_sum_grad_lam(const __grid_constant__ Call call) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;

@@ -1,12 +1,14 @@
-// The pixels that the last passes over rows and columns do not separate: components, found by a
-// union-find that all pixels of all images run at once, and means over them. What is done to a
-// pixel stands first; kernels that do it to images of any size follow. Those that a block holds
-// have their own, kernel_small_components.cuh, which does the same to their pixels.
+// Components: the pixels that the last passes over rows and columns do not separate. They are found
+// by a union-find that runs on all pixels of all images at once; then means are taken over them.
+// The first part of this file has the operations on a pixel, the second part the kernels for images
+// of any size. Images that fit in a block have their own kernels, in kernel_small_components.cuh,
+// which use the same operations.
 //
-// Mapping: one thread a pixel, by tiles of an image. A root only ever gets a parent before it, so
-// that the root of a component is its first pixel whatever the order. Sums are of whole numbers,
-// values scaled by the largest of the image and the size of the component, so that they too are the
-// same in any order: each value is within 2^-61 of that largest one times that size.
+// Mapping: one thread per pixel, by tiles of an image. A root only ever gets a parent before it, so
+// the root of a component is its first pixel in any order of execution. Sums are over integers:
+// values are scaled by the largest value of the image and the size of the component, so sums are
+// the same in any order too. Each scaled value is within 2^-61 of that largest value times that
+// size.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,7 @@ struct LastPasses {
   [[nodiscard]] __device__ const std::uint32_t* column(std::int32_t c) const noexcept {
     return columns + c * static_cast<std::int32_t>(partition_words(height));
   }
-  /// Of the jump to a pixel from the one before it in its row, or in its column.
+  /// The code of the jump to a pixel from the one before it in its row, or in its column.
   [[nodiscard]] __device__ Code row_code(const Pixel& p) const noexcept {
     return code_at(row(p.row), static_cast<std::uint32_t>(p.column));
   }
@@ -55,7 +57,7 @@ struct LastPasses {
   }
 };
 
-/// Of all images of a batch.
+/// The same for all images of a batch.
 struct LastPassesOfImages {
   LastPasses first;
 
@@ -67,9 +69,9 @@ struct LastPassesOfImages {
   }
 };
 
-// --- What is done to a pixel ---
+// --- Operations on a pixel ---
 
-/// The first pixel of a component. Parents may become smaller meanwhile, which does no harm.
+/// The first pixel of a component. Parents may become smaller in the meantime, which is harmless.
 [[nodiscard]] __device__ inline std::int32_t root_of(const volatile std::int32_t* parents,
                                                      std::int32_t pixel) noexcept {
   std::int32_t parent = parents[pixel];
@@ -80,8 +82,9 @@ struct LastPassesOfImages {
   return pixel;
 }
 
-/// The same, on a way that it shortens for those that come behind. Others may do so too: a pixel
-/// that is no root points at one that it has been joined to, whichever was written last.
+/// The same, but shortens the path for later searches. Other threads may shorten it at the same
+/// time: a pixel that is not a root always points at a pixel that it has been joined to, whichever
+/// write comes last.
 [[nodiscard]] __device__ inline std::int32_t shorten_to_root(volatile std::int32_t* parents,
                                                              std::int32_t pixel) noexcept {
   std::int32_t parent = parents[pixel];
@@ -103,13 +106,13 @@ __device__ inline void join(std::int32_t* parents, std::int32_t a, std::int32_t 
     const std::int32_t high = max(a, b);
     const std::int32_t found = atomicCAS(parents + high, high, low);
     if (found == high) return;
-    a = low;  // somebody has joined it to another meanwhile
+    a = low;  // another thread has joined it to another root in the meantime
     b = found;
   }
 }
 
-/// Lets a pixel point at its root, which it returns. All joins have been made; others may be on
-/// their way through the pixel, and come to the same root.
+/// Points a pixel at its root and returns the root. All joins must have been made. Other threads
+/// may be passing through the pixel; they reach the same root.
 __device__ inline std::int32_t point_at_root(volatile std::int32_t* parents,
                                              std::int32_t pixel) noexcept {
   const std::int32_t root = root_of(parents, pixel);
@@ -117,8 +120,8 @@ __device__ inline std::int32_t point_at_root(volatile std::int32_t* parents,
   return root;
 }
 
-/// The parent to begin with: the first pixel of its segment of the row among those that share a
-/// word of codes with it.
+/// The initial parent: the first pixel of the same row segment, among the pixels that share a word
+/// of codes.
 [[nodiscard]] __device__ inline std::int32_t first_parent(const LastPasses& passes,
                                                           const LastPasses::Pixel& p) noexcept {
   const std::int32_t in_word = p.column % kCodesPerWord;
@@ -128,7 +131,8 @@ __device__ inline std::int32_t point_at_root(volatile std::int32_t* parents,
   return passes.index(p) - (in_word - first);
 }
 
-/// Joins a pixel to those before it, where neither its first parent nor its neighbours' joins do.
+/// Joins a pixel to the pixels before it, unless its first parent or the joins of its neighbours
+/// already do.
 __device__ inline void join_pixel(const LastPasses& passes, const LastPasses::Pixel& p,
                                   std::int32_t* parents) noexcept {
   const std::int32_t own = passes.index(p);
@@ -140,7 +144,8 @@ __device__ inline void join_pixel(const LastPasses& passes, const LastPasses::Pi
   if (!is_joined) join(parents, own - passes.width, own);
 }
 
-/// The power of 2 that values are taken times: so that the sum of so many of them is below 2^62.
+/// The exponent of the power of 2 that scales values, so that a sum of `size` of them is below
+/// 2^62.
 [[nodiscard]] __device__ inline int sum_exponent(double largest, std::int32_t size) noexcept {
   if (!(largest > 0)) return 0;
   int exponent = 0;
@@ -149,22 +154,22 @@ __device__ inline void join_pixel(const LastPasses& passes, const LastPasses::Pi
   return 61 - bits - exponent;
 }
 
-/// Of a power that numbers of normal size have.
+/// For exponents of normal numbers.
 [[nodiscard]] __device__ inline double power_of_2(int exponent) noexcept {
   return __longlong_as_double(static_cast<long long>(exponent + 1023) << 52);
 }
 
-/// A value of a component of this size as it is summed: a whole number in two's complement.
+/// A value of a component of this size in the form that is summed: an integer in two's complement.
 [[nodiscard]] __device__ inline unsigned long long sum_term(double value, double largest,
                                                             std::int32_t size) noexcept {
-  // By halves of the exponent, which is up to 1133; what is lost on the way rounds to 0.
+  // Scale in two halves: the exponent is up to 1133. What is lost in between would round to 0.
   const int exponent = sum_exponent(largest, size);
   const double scaled = value * power_of_2(exponent / 2) * power_of_2(exponent - exponent / 2);
   return static_cast<unsigned long long>(__double2ll_rn(scaled));
 }
 
-/// The mean of a component, which has the value: one pixel alone keeps its bits. NaN in an image
-/// that has a value which is not finite.
+/// The mean of a component that contains the value. A component of one pixel keeps the bits of the
+/// value. The mean is NaN if any value of the image is not finite.
 [[nodiscard]] __device__ inline double component_mean(unsigned long long sum, double largest,
                                                       std::int32_t size, double value) noexcept {
   if (size == 1) return value;
@@ -173,8 +178,8 @@ __device__ inline void join_pixel(const LastPasses& passes, const LastPasses::Pi
   return ldexp(whole / size, -sum_exponent(largest, size)) + spoiled;
 }
 
-/// A size as `largest` is found among them: numbers >= 0 are in the order of their bits, and NaN is
-/// above them all.
+/// A magnitude in the form in which `largest` is found: numbers >= 0 are ordered as their bits are,
+/// and NaN is above them all.
 [[nodiscard]] __device__ inline unsigned long long size_bits(double value) noexcept {
   return static_cast<unsigned long long>(__double_as_longlong(fabs(value)));
 }
@@ -186,9 +191,9 @@ __device__ inline void join_pixel(const LastPasses& passes, const LastPasses::Pi
   return own;
 }
 
-/// A value and what the lams of its edges pull at it: a pixel below a jump is pulled up. An edge
-/// within a component moves nothing; is_with(apart) tells whether the pixel so far away is in the
-/// same one.
+/// A value plus the pull of the lams of its edges: a pixel below a jump is pulled up. An edge
+/// within a component has no pull; is_with(apart) says whether the pixel at that distance is in the
+/// same component.
 template <class IsWith>
 [[nodiscard]] __device__ double pulled(double value, const LastPasses& passes, std::int64_t image,
                                        const LastPasses::Pixel& p, const PlacedLam& row_lam,
@@ -196,7 +201,7 @@ template <class IsWith>
                                        const IsWith& is_with) noexcept {
   const std::int64_t row = image * passes.height + p.row;
   const std::int64_t column = image * passes.width + p.column;
-  // By the code of the later of this pixel and its neighbour, which is `apart` away.
+  // The code belongs to the later of this pixel and its neighbour, which is `apart` away.
   const auto pull = [&](Code code, std::int32_t apart, const PlacedLam& lam, std::int64_t line,
                         std::int32_t e) {
     const int sign = jump_sign(code);
@@ -217,17 +222,18 @@ template <class IsWith>
   return add_to(value, all);
 }
 
-/// Where a gradient of lams goes, and what it is made of: one an edge, or their sum over a line.
+/// Where the gradient of lams is written, and how it is formed: one value per edge, or the sum over
+/// a line.
 struct LamGradient {
   void* data;  // null: not wanted
   DType dtype;
   PlacedImages to;      // by its own rows
-  std::int32_t height;  // its own
+  std::int32_t height;  // its own height
   std::int32_t width;
   bool along_rows;
   double sign;  // -1 where the solution is mirrored
 
-  /// Element (r, c) of an image's; mean_of(i) is that of pixel i of the image.
+  /// Writes element (r, c) for an image; mean_of(i) is the mean of pixel i of the image.
   template <class MeanOf>
   __device__ void write(const LastPasses& passes, std::int64_t image, std::int32_t r,
                         std::int32_t c, const MeanOf& mean_of) const noexcept {
@@ -282,7 +288,7 @@ __global__ inline void kernel_join_components(ImageTiles tiles, LastPassesOfImag
   });
 }
 
-/// Lets every pixel point at its root, and counts those that do.
+/// Points every pixel at its root, and counts the pixels of each root.
 __global__ inline void kernel_count_components(ImageTiles tiles, Components components) {
   const std::int64_t before = tiles.image() * tiles.pixels;
   tiles.for_each_pixel([&](std::int64_t i) {
@@ -292,7 +298,7 @@ __global__ inline void kernel_count_components(ImageTiles tiles, Components comp
   });
 }
 
-/// The largest |value| of each image; NaN where one is. `largest` has been cleared.
+/// The largest |value| of each image; NaN if any value is NaN. `largest` must be cleared before.
 __global__ inline void kernel_largest(ImageTiles tiles, const double* values, double* largest) {
   unsigned long long own = 0;
   tiles.for_each_pixel([&](std::int64_t i) { own = max(own, size_bits(values[i])); });
@@ -311,7 +317,7 @@ __global__ inline void kernel_sum_components(ImageTiles tiles, const double* val
   });
 }
 
-/// The mean of each pixel's component.
+/// Writes the mean of each pixel's component.
 template <class Mean>
 __global__ void kernel_average_components(ImageTiles tiles, const double* values,
                                           Components components, Mean* means) {
@@ -324,7 +330,7 @@ __global__ void kernel_average_components(ImageTiles tiles, const double* values
   });
 }
 
-/// Adds to each pixel what lams pull at it.
+/// Adds the pull of the lams to each pixel.
 __global__ inline void kernel_add_pulls(ImageTiles tiles, LastPassesOfImages all_passes,
                                         Components components,
                                         const __grid_constant__ PlacedLam row_lam,
@@ -359,7 +365,7 @@ __global__ inline void kernel_lam_gradient(const __grid_constant__ LamGradient g
   });
 }
 
-/// 2 x - y, what mirroring makes of a linear map.
+/// 2 x - y: the effect of mirroring on a linear map.
 __global__ inline void kernel_mirror_values(ImageTiles tiles, const double* x, double* y) {
   tiles.for_each_pixel([&](std::int64_t i) { y[i] = mirror(x[i], y[i]); });
 }

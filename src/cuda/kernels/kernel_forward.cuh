@@ -1,16 +1,16 @@
-// Forward of rows of up to kLongestWarpRow samples in one launch: blocks take the
-// rows in turn. See agent/agent_forward.cuh for mapping, traffic and shared memory.
+// Forward of rows of up to kLongestWarpRow samples in one launch: blocks take rows in turn.
+// agent/agent_forward.cuh describes the mapping, the memory traffic and the shared memory.
 //
-// Rows whose segments are too long to search them from their middle are put on a list of
-// the warp and streamed, a lane each, when all others are done (agent/agent_stream.cuh). Where
-// half of the rows of a task were, the next ones are not searched first; now and then one is,
-// as rows may change. Who solves a row changes nothing but the time.
+// Rows whose segments are too long for a search from the middle go on a list of the warp. They are
+// streamed, one lane per row, after all other rows (agent/agent_stream.cuh). If half of the rows of
+// a task are streamed, the next tasks skip the search; now and then one is searched again, as the
+// rows may change. Which method solves a row affects only the time.
 //
-// Rows that need care are put on another list. Where there are two ways to search them they are
-// searched once more (agent/agent_second_search.cuh) and then solved level by level
-// (agent/agent_hard_row.cuh); else, or where that is not possible, by the taut string
-// (agent/agent_careful_row.cuh). All of it is linear in n whatever the row, and not in the way of
-// its neighbours.
+// Rows that need care go on another list. If there are two ways to search them, they are searched a
+// second time (agent/agent_second_search.cuh) and then solved level by level
+// (agent/agent_hard_row.cuh). Otherwise, or if those fail, the taut string solves them
+// (agent/agent_careful_row.cuh). All of this is linear in n for any row, and does not delay
+// neighbouring rows.
 #pragma once
 
 #include "cuda/agent/agent_careful_row.cuh"
@@ -21,13 +21,13 @@
 
 namespace tautstring::detail {
 
-/// Scratch of the rows that are not simply searched, a part for each warp of the grid.
+/// Scratch memory for rows that are not simply searched: one part per warp of the grid.
 struct ForwardScratch {
-  std::byte* slots;        // of rows that need care
-  std::size_t slot_bytes;  // each
-  int lanes;               // slots a warp
-  std::int64_t* lists;     // of rows: two a warp, where rows are streamed
-  std::int64_t list_room;  // rows each
+  std::byte* slots;        // for rows that need care
+  std::size_t slot_bytes;  // bytes of a slot
+  int lanes;               // slots per warp
+  std::int64_t* lists;     // lists of rows: two per warp, if rows are streamed
+  std::int64_t list_room;  // rows per list
 
   [[nodiscard]] static __device__ std::int64_t warp() noexcept {
     return (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes;
@@ -52,7 +52,7 @@ class RowList {
   [[nodiscard]] __device__ CareReason reason(std::int64_t i) const noexcept {
     return static_cast<CareReason>(places_[i] & ((1 << kReasonBits) - 1));
   }
-  /// Adds the rows of the lanes that have one.
+  /// Adds the rows of those lanes that have one.
   __device__ void add(bool has_row, std::int64_t row,
                       CareReason reason = CareReason::unsearchable) noexcept {
     const unsigned with = __ballot_sync(kWarp, has_row);
@@ -62,7 +62,7 @@ class RowList {
     count_ += __popc(with);
     __syncwarp();
   }
-  /// Puts row i of what was on the list before it was cleared at its end, which is not behind i.
+  /// Appends row i of the list as it was before clear(). The end of the list must not be past i.
   __device__ void keep(std::int64_t i) noexcept {
     if (threadIdx.x % kLanes == 0) places_[count_] = places_[i];
     ++count_;
@@ -77,7 +77,7 @@ class RowList {
   std::int64_t count_ = 0;
 };
 
-/// Not inlined: rows are rare that need it, and registers are not.
+/// Not inlined: few rows need it, and it would cost registers.
 template <class Call>
 __noinline__ __device__ void solve_carefully(const Call& call, const ForwardScratch& scratch,
                                              RowList list) noexcept {
@@ -89,7 +89,7 @@ __noinline__ __device__ void solve_carefully(const Call& call, const ForwardScra
   }
 }
 
-/// Keeps on the list what neither the other way of searching solves nor the whole warp.
+/// Keeps on the list the rows that neither the second search nor the whole warp can solve.
 template <class Call>
 __noinline__ __device__ RowList solve_together(const Call& call, const ForwardScratch& scratch,
                                                RowList list, unsigned samples_offset) noexcept {
@@ -111,9 +111,9 @@ __noinline__ __device__ RowList solve_together(const Call& call, const ForwardSc
   return list;
 }
 
-/// Not inlined either. The ring is told by its place in shared memory, as a compiler knows how
-/// to read that. `row` is the lane's, of the first `count` lanes. Returns whether it needs care,
-/// and why.
+/// Not inlined either. The ring is passed as an offset into shared memory, because the compiler
+/// then knows how to read it. `row` is the row of the lane, for the first `count` lanes. Returns
+/// whether the row needs care, and why.
 struct StreamedRow {
   bool needs_care;
   CareReason reason;
@@ -129,8 +129,8 @@ __noinline__ __device__ StreamedRow stream_rows(const Call& call, unsigned ring_
   return {agent.needs_care(), agent.care_reason()};
 }
 
-/// What a warp does with rows that need care where none is streamed: its list is short, in
-/// shared memory, and emptied when it is full.
+/// The rows of a warp that need care, in kernels that do not stream. The list is short, lies in
+/// shared memory, and is emptied when it is full.
 template <class Call>
 class CarefulRows {
  public:
@@ -138,7 +138,7 @@ class CarefulRows {
                          std::int64_t* list) noexcept
       : call_(call), scratch_(scratch), careful_(list) {}
 
-  /// Rows of lanes that have one.
+  /// Adds the rows of those lanes that have one.
   __device__ void add(bool has_row, std::int64_t row) noexcept {
     if (__any_sync(kWarp, has_row) == 0) return;
     if (careful_.count() > kListRoom - kLanes) finish();
@@ -157,9 +157,9 @@ class CarefulRows {
   RowList careful_;
 };
 
-/// The same where rows are streamed, in the grid's scratch: nothing is done with them before all
-/// others are. A compiler takes a warp for split behind a call in which lanes vote, and pays for
-/// it in every loop from there.
+/// The same in kernels that stream. The lists are in the grid's scratch memory, and their rows are
+/// solved after all others: after a call in which lanes vote the compiler assumes that the warp has
+/// diverged, which would cost time in every later loop.
 template <class Call, bool kAlongMemory>
 class LateRows {
  public:
@@ -169,8 +169,8 @@ class LateRows {
         careful_(scratch.list_of_warp(0)),
         streamed_(scratch.list_of_warp(1)) {}
 
-  /// Rows of lanes that have one. To stream a row is also the other way to search it where its
-  /// pieces have failed.
+  /// Adds the rows of those lanes that have one. If the search in pieces has failed, streaming is
+  /// the second way to search a row.
   __device__ void add_careful(bool has_row, std::int64_t row, CareReason reason) noexcept {
     const bool streams = call_.can_stream && reason == CareReason::pieces_failed;
     if (__any_sync(kWarp, has_row) == 0) return;
@@ -180,7 +180,7 @@ class LateRows {
   __device__ void add_streamed(bool has_row, std::int64_t row) noexcept {
     if (__any_sync(kWarp, has_row) != 0) streamed_.add(has_row, row);
   }
-  /// `ring_offset` is where the warp's samples are in shared memory.
+  /// `ring_offset`: where the warp's samples are in shared memory.
   __device__ void finish(unsigned ring_offset) noexcept {
     const int lane = static_cast<int>(threadIdx.x) % kLanes;
     auto* codes = reinterpret_cast<std::uint32_t*>(scratch_.slots_of_warp());
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(kLanes* wanted_forward_warps(kSplit), 1)
   if constexpr (ForwardShape::may_stream(kSplit, kEdges)) {
     LateRows<Call, kAlongMemory> others(rows, scratch);
     const int lane = static_cast<int>(threadIdx.x) % kLanes;
-    int skips = 0;  // tasks that are not searched first
+    int skips = 0;  // tasks whose rows are streamed without a search
     for (std::int64_t first = blockIdx.x * step; first < rows.count; first += gridDim.x * step) {
       if (kAlongMemory && skips > 0) {
         --skips;

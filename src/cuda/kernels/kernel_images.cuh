@@ -1,10 +1,10 @@
-// What stands before, behind and between the passes over images that no block holds, where a pass
-// does not write what the next one takes: additions a pixel, sums an image. All arrays are packed,
-// in the arithmetic of the call.
+// The steps before, after and between the passes over images that do not fit in a block, where a
+// pass does not itself write the input of the next one: additions per pixel and sums per image. All
+// arrays are packed, in the arithmetic type of the call.
 //
-// Mapping: a block has a tile of one image. Traffic: each array once. Sums over an image are sums
-// over its tiles, added in their order by every block that needs them: no atomics, the same bits
-// every time.
+// Mapping: one block per tile of an image. Traffic: each array once. A sum over an image is the sum
+// over its tiles, added in order by every block that needs it: no atomics, and the same bits every
+// time.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace tautstring::detail {
 inline constexpr int kImageThreads = 256;
 inline constexpr int kImageTile = 4096;
 
-/// The tiles of a batch, a block each.
+/// The tiles of a batch, one block each.
 struct ImageTiles {
   std::int64_t pixels;  // of an image
   std::int64_t tiles;   // of an image
@@ -31,7 +31,7 @@ struct ImageTiles {
 
   [[nodiscard]] __device__ std::int64_t image() const noexcept { return blockIdx.x / tiles; }
   [[nodiscard]] __device__ std::int64_t tile() const noexcept { return blockIdx.x % tiles; }
-  /// Calls use(i) with each pixel of the block's tile, counted over all images.
+  /// Calls use(i) for each pixel of the block's tile, counted over all images.
   template <class Use>
   __device__ void for_each_pixel(const Use& use) const noexcept {
     const std::int64_t first = tile() * kImageTile;
@@ -42,13 +42,13 @@ struct ImageTiles {
   }
 };
 
-/// The sum over the threads of a block, in all of them.
+/// The sum over the threads of a block, returned in all of them.
 [[nodiscard]] __device__ inline double sum_of_block(double term) noexcept {
   __shared__ double sums[kImageThreads / kLanes];
   for (int apart = kLanes / 2; apart > 0; apart /= 2) {
     term += __shfl_xor_sync(kWarp, term, apart);
   }
-  __syncthreads();  // nobody reads the sums of the call before
+  __syncthreads();  // the sums of the previous call have been read
   if (threadIdx.x % kLanes == 0) sums[threadIdx.x / kLanes] = term;
   __syncthreads();
   double sum = 0;
@@ -56,12 +56,12 @@ struct ImageTiles {
   return sum;
 }
 
-/// Elements of an array of images as they are packed.
+/// The elements of a packed array of images.
 struct PackedElements {
   std::int64_t count;
   std::int32_t width;
 
-  /// Calls use(i, row, column) with each, rows counted over all images.
+  /// Calls use(i, row, column) for each element. Rows are counted over all images.
   template <class Use>
   __device__ void for_each(const Use& use) const noexcept {
     const std::int64_t step = std::int64_t{gridDim.x} * kImageThreads;
@@ -99,15 +99,15 @@ __global__ inline void kernel_clear_images(PackedElements elements,
   });
 }
 
-// --- What an image is like ---
+// --- Properties of an image ---
 
-/// What one thread, block or tile has seen of an image.
+/// What one thread, block or tile has found in an image.
 template <class T>
 struct Look {
   T low = std::numeric_limits<T>::infinity();
   T high = -std::numeric_limits<T>::infinity();
   bool is_finite = true;
-  bool has_lam = false;  // that is not 0
+  bool has_lam = false;  // one that is not 0
   bool has_bad_lam = false;
 
   __device__ void add_sample(T value) noexcept {
@@ -128,7 +128,7 @@ struct Look {
   }
 };
 
-/// What the threads of a block have seen together, in the first of them.
+/// Combines the findings of the threads of a block, in the first thread.
 template <class T>
 [[nodiscard]] __device__ Look<T> look_of_block(Look<T> own) noexcept {
   __shared__ T lows[kImageThreads / kLanes];
@@ -153,8 +153,7 @@ template <class T>
   return own;
 }
 
-/// Looks at tiles of images: their samples, and the lams of the edges behind these that stand in
-/// memory.
+/// Examines tiles of images: their samples, and the lams in memory of the edges after these.
 template <class T>
 __global__ void kernel_look_at_tiles(ImageTiles tiles, const T* values, Images images,
                                      const __grid_constant__ PlacedLam row_lam,
@@ -179,9 +178,9 @@ __global__ void kernel_look_at_tiles(ImageTiles tiles, const T* values, Images i
   if (threadIdx.x == 0) looks[blockIdx.x] = own;
 }
 
-/// One block an image. `start_looks` may be null: all images start at 0. So may `candidate_looks`:
-/// with them an image is refused where a candidate for its solution is not finite, and none is
-/// copied.
+/// One block per image. `start_looks` may be null: then all images start at 0. `candidate_looks`
+/// may be null too; if given, an image is refused if the candidate for its solution is not finite,
+/// and no image is copied.
 template <class T>
 __global__ void kernel_know_images(ImageTiles tiles, const T* x, const Look<T>* looks,
                                    const Look<T>* start_looks, const Look<T>* candidate_looks,
@@ -192,7 +191,7 @@ __global__ void kernel_know_images(ImageTiles tiles, const T* x, const Look<T>* 
     for (std::int64_t i = threadIdx.x; i < tiles.tiles; i += kImageThreads) {
       own.add(of_tiles[image * tiles.tiles + i]);
     }
-    __syncthreads();  // nobody reads what the call before has shared
+    __syncthreads();  // the values shared by the previous call have been read
     return look_of_block(own);
   };
   const Look<T> look = look_at(looks);
@@ -219,14 +218,15 @@ __global__ void kernel_know_images(ImageTiles tiles, const T* x, const Look<T>* 
 
 // --- Forward ---
 
-/// What samples are counted from.
+/// The value that is subtracted from all samples.
 template <class T>
 [[nodiscard]] __device__ T offset_of(const ImageFacts* facts, std::int64_t image) noexcept {
   return facts == nullptr ? T(0) : static_cast<T>(facts[image].offset);
 }
 
-/// `samples` are counted from their offsets; `x` may be they. `start` may be null: then the first
-/// rows take x. What is copied or refused has stopped.
+/// `samples` do not have their offsets subtracted; `x` may be the same array. `start` may be null:
+/// then the first pass over rows takes x. Images that are copied or refused are stopped from the
+/// start.
 template <class T>
 __global__ void kernel_begin_images(ImageTiles tiles, const T* samples, T* x, ImageArrays<T> arrays,
                                     const ImageFacts* facts, const T* start,
@@ -251,14 +251,14 @@ __global__ void kernel_begin_images(ImageTiles tiles, const T* samples, T* x, Im
   }
 }
 
-/// The sum of two; where one adds nothing the other keeps its bits, those of -0 too.
+/// The sum of two values. If `more` is 0, `value` keeps its bits, also those of -0.
 template <class T>
 [[nodiscard]] __device__ T add_to(T value, T more) noexcept {
   return more == 0 ? value : value + more;
 }
 
-/// The next iteration of Dykstra's, where the columns have given y. An image that has stopped does
-/// its last one again; one that never had any may do as others do.
+/// Begins the next Dykstra iteration, after the columns have given y. An image that has stopped
+/// repeats its last iteration; one that has had none may do what the others do.
 template <class T>
 __global__ void kernel_begin_rows(ImageTiles tiles, ImageArrays<T> arrays,
                                   const ImageProgress* progress) {
@@ -271,7 +271,8 @@ __global__ void kernel_begin_rows(ImageTiles tiles, ImageArrays<T> arrays,
   });
 }
 
-/// What decides on the momentum: above 0 over the image, it leads away.
+/// Decides on the momentum: if the sum over the image is above 0, momentum leads in the wrong
+/// direction.
 template <class T>
 __global__ void kernel_momentum_terms(ImageTiles tiles, ImageArrays<T> arrays,
                                       const ImageFacts* facts, double* sums) {
@@ -323,7 +324,7 @@ struct FinishCall {
   ImageArrays<T> arrays;
   const ImageFacts* facts;
   const ImageProgress* progress;
-  const T* polished;  // null: no image is
+  const T* polished;  // null: no image is polished
   T* returned;        // null: not wanted; the smooth image that is returned, less the offset
   bool sharp;
   PlacedImages x;
@@ -364,21 +365,21 @@ __global__ void kernel_finish_images(const __grid_constant__ FinishCall<T> call)
   });
 }
 
-/// What becomes known of each image. One that was copied had no iterations, nor one that was
-/// refused, of which each line is one segment.
+/// What is reported about each image. An image that was copied or refused has had no iterations. In
+/// a refused one each line is one segment.
 struct TellCall {
   std::int32_t height;
   std::int32_t width;
   const ImageFacts* facts;
   const ImageProgress* progress;
-  std::int32_t* iterations;  // null: not wanted; so the others
+  std::int32_t* iterations;  // null: not wanted; so for the others
   double* gaps;
   std::uint32_t* partitions;
   SavedPasses saved;
-  int kept;  // iterations of which there are partitions
+  int kept;  // number of iterations whose partitions are kept
 };
 
-/// One block an image.
+/// One block per image.
 __global__ inline void kernel_tell_images(const __grid_constant__ TellCall call) {
   const std::int64_t image = blockIdx.x;
   const ImageFacts facts = call.facts[image];
@@ -406,13 +407,13 @@ __global__ inline void kernel_tell_images(const __grid_constant__ TellCall call)
 
 // --- Derivatives of the iterations ---
 
-/// Into the iterations goes the negated gradient where their result is mirrored.
+/// If the result of the iterations is mirrored, the incoming gradient is negated first.
 template <class T>
 __global__ void kernel_negate_gradients(ImageTiles tiles, T* grad_y) {
   tiles.for_each_pixel([&](std::int64_t i) { grad_y[i] = -grad_y[i]; });
 }
 
-/// From the gradient through the iterations to that of sharpening.
+/// From the gradient of the iterations to that of sharpening.
 template <class T>
 __global__ void kernel_mirror_gradients(ImageTiles tiles, const T* grad_y, T* grad_x) {
   tiles.for_each_pixel([&](std::int64_t i) { grad_x[i] = mirror(-grad_y[i], -grad_x[i]); });

@@ -1,5 +1,5 @@
-// Forward of rows that no warp can hold, in three launches: where lanes can begin, the
-// search of their pieces, the values of all elements. See the agents.
+// Forward of rows that do not fit in a warp, in three launches: find where lanes can begin, search
+// their pieces, fill in the values of all elements. The agents have the details.
 #pragma once
 
 #include "cuda/agent/agent_careful_row.cuh"
@@ -22,8 +22,8 @@ __global__ void __launch_bounds__(kLongThreads)
   AgentLongRow<Call, kEdges>(call, index).search();
 }
 
-/// Block (t, b) fills tile t of rows b, b + gridDim.y and so on. Rows that need care are
-/// solved by single threads of the blocks of tile 0.
+/// Block (t, b) fills tile t of rows b, b + gridDim.y and so on. Rows that need care are solved by
+/// single threads of the blocks of tile 0.
 template <class Call>
 __global__ void __launch_bounds__(kFillThreads)
     kernel_long_fill(const __grid_constant__ LongRows<Call> call) {

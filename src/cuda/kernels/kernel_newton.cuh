@@ -1,5 +1,6 @@
-// Rows by projected Newton: see agent/agent_newton.cuh for mapping, traffic and shared memory.
-// Those that it leaves, and rows that no block holds, have a thread each, as in kernel_rows.cuh.
+// Rows by the projected Newton method. agent/agent_newton.cuh describes the mapping, the memory
+// traffic and the shared memory. Rows that it leaves, and rows that do not fit in a block, get one
+// thread each, as in kernel_rows.cuh.
 #pragma once
 
 #include "cuda/agent/agent_newton.cuh"
@@ -16,7 +17,7 @@ __global__ void __launch_bounds__(kThreads) kernel_newton(const __grid_constant_
   for (std::int64_t row = blockIdx.x; row < call.count; row += gridDim.x) agent.solve(row);
 }
 
-/// Of rows where `left` is 1, or where it is null of all.
+/// Solves the rows where `left` is 1, or all rows if `left` is null.
 inline __global__ void kernel_newton_rows(const __grid_constant__ NewtonForward1d call,
                                           const std::uint8_t* left, RowSlots slots) {
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

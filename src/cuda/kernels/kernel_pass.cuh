@@ -1,5 +1,5 @@
-// Behind a pass over images that could not write what the next one takes itself. Traffic: four
-// arrays once.
+// Runs after a pass over images that could not write the input of the next pass itself. Traffic:
+// four arrays once.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tautstring::detail {
 
-/// Arrays are packed alike; `y` has the solutions.
+/// All arrays are packed in the same way; `y` has the solutions.
 template <class T>
 __global__ void kernel_to_next_input(std::int64_t count, ImagePass<T> pass, const T* x, T* y) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;

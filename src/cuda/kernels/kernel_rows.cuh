@@ -1,10 +1,10 @@
-// Rows one at a time, in float64, by the code that the CPU's careful path runs.
+// Rows one at a time, in float64, by the code of the CPU's careful path.
 //
-// Mapping: one thread a row; thread t takes rows t, t + threads, and so on, and
-// has slot t of the workspace for its arrays. Traffic: a row is read and written
-// once, its scratch (33 bytes an element, 98 with data weights) several times,
-// uncoalesced: made to be right, not fast. Shared memory: none. Nothing depends on
-// which thread takes a row, so that results do not depend on the grid.
+// Mapping: one thread per row. Thread t takes rows t, t + threads, and so on, and uses slot t of
+// the workspace for its arrays. Traffic: a row is read and written once, its scratch (33 bytes per
+// element, 98 with data weights) several times, uncoalesced: built for correctness, not speed.
+// Shared memory: none. Nothing depends on which thread takes a row, so results do not depend on the
+// grid.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace tautstring::detail {
 
-/// One part of the workspace for each of `threads` threads.
+/// The workspace in equal parts, one for each of `threads` threads.
 struct RowSlots {
   std::byte* block;
-  std::size_t bytes;  // a slot
+  std::size_t bytes;  // bytes of a slot
   std::int64_t threads;
 };
 

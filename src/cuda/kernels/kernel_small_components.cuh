@@ -1,10 +1,10 @@
-// The components of images that a block holds, and means over them, in one launch: what
-// kernel_components.cuh does to the pixels of larger ones, with the same bits.
+// The components of images that fit in a block, and means over them, in one launch. Does what
+// kernel_components.cuh does for larger images, with the same bits.
 //
-// Mapping: one block an image, pixel after pixel a thread. Traffic: codes some times, through the
-// cache; values twice; what is written once. Shared memory: 12 bytes a pixel. Neighbouring pixels
-// are mostly of one component, so that a warp adds up what they bring before it adds that to the
-// component's.
+// Mapping: one block per image; each thread takes every kImageThreads-th pixel. Traffic: codes are
+// read several times, through the cache; values twice; the result is written once. Shared memory:
+// 12 bytes per pixel. Neighbouring pixels mostly belong to one component, so a warp first adds up
+// the contributions of its lanes and then adds that sum to the component's.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,9 @@
 
 namespace tautstring::detail {
 
-/// Blocks on a multiprocessor that registers must suffice for: as many as have the threads that all
-/// of such an architecture have, and as shared memory of an H200 holds images of 56 x 56.
+/// The number of blocks per multiprocessor that registers must allow: as many as the number of
+/// threads allows on every architecture from 8.0 on, and as many 56 x 56 images as fit in the
+/// shared memory of an H200.
 #if __CUDA_ARCH__ >= 800
 inline constexpr int kSmallComponentBlocks = 6;
 #else
@@ -32,7 +33,7 @@ inline constexpr int kSmallComponentBlocks = 4;
          static_cast<std::size_t>(pixels) * (sizeof(double) + sizeof(std::int32_t));
 }
 
-/// Lanes side by side that have the same root.
+/// Neighbouring lanes that have the same root.
 struct RunOfLanes {
   int lane;
   int first;
@@ -46,7 +47,7 @@ struct RunOfLanes {
     is_last = lane == kLanes - 1 || (firsts >> (lane + 1) & 1U) != 0;
   }
 
-  /// The sum of its terms, in its last lane; whole numbers in two's complement.
+  /// The sum of the terms of the run, in its last lane. Integers in two's complement.
   [[nodiscard]] __device__ unsigned long long sum(unsigned long long term) const noexcept {
     for (int apart = 1; apart < kLanes; apart *= 2) {
       const unsigned long long before = __shfl_up_sync(kWarp, term, apart);
@@ -57,7 +58,7 @@ struct RunOfLanes {
   }
 };
 
-/// The pixels of a block's image, by threads.
+/// The pixels of a block's image, distributed over its threads.
 class SmallPixels {
  public:
   __device__ explicit SmallPixels(const LastPasses& passes) noexcept
@@ -67,12 +68,12 @@ class SmallPixels {
         columns_apart_(kImageThreads - rows_apart_ * passes.width),
         first_(passes.pixel(static_cast<std::int32_t>(threadIdx.x))) {}
 
-  /// Calls use(i, p) with each.
+  /// Calls use(i, p) for each pixel.
   template <class Use>
   __device__ void for_each(const Use& use) const noexcept {
     walk(0, use);
   }
-  /// By whole warps: with those behind the last pixel too.
+  /// The same by whole warps: also for positions past the last pixel.
   template <class Use>
   __device__ void for_each_of_warps(const Use& use) const noexcept {
     walk(static_cast<std::int32_t>(threadIdx.x) % kLanes, use);
@@ -81,7 +82,7 @@ class SmallPixels {
   const std::int32_t count;
 
  private:
-  /// As far as `ahead` before the last pixel or further. There is no division but for the first.
+  /// Continues while i - ahead is before the last pixel. The only division is for the first pixel.
   template <class Use>
   __device__ void walk(std::int32_t ahead, const Use& use) const noexcept {
     LastPasses::Pixel p = first_;
@@ -97,12 +98,12 @@ class SmallPixels {
   }
 
   const std::int32_t width_;
-  const std::int32_t rows_apart_;  // of pixels that follow one another in a thread
+  const std::int32_t rows_apart_;  // between two consecutive pixels of a thread
   const std::int32_t columns_apart_;
   const LastPasses::Pixel first_;
 };
 
-/// The components of a block's image. Every call is of the whole block.
+/// The components of a block's image. The whole block must take part in every call.
 class SmallComponents {
   using Pixel = LastPasses::Pixel;
 
@@ -137,14 +138,14 @@ class SmallComponents {
     __syncthreads();
   }
 
-  /// The first pixel of i's component. Components have been found.
+  /// The first pixel of i's component. find() must have been called.
   [[nodiscard]] __device__ std::int32_t root_at(std::int32_t i) const noexcept {
-    // Of a root others count the pixels meanwhile, as part of find().
+    // At roots other threads count pixels at the same time, in find().
     const std::int32_t parent = *static_cast<const volatile std::int32_t*>(parents_ + i);
     return parent < 0 ? i : parent;
   }
 
-  /// Makes the means of value_of(i, p), which is called by the thread that has the pixel.
+  /// Computes the means of value_of(i, p). It is called by the thread that has the pixel.
   template <class ValueOf>
   __device__ void average(const ValueOf& value_of) noexcept {
     unsigned long long own = 0;
@@ -178,21 +179,21 @@ class SmallComponents {
     __syncthreads();
   }
 
-  /// Of i's component. Means have been made.
+  /// The mean of i's component. average() must have been called.
   [[nodiscard]] __device__ double mean_at(std::int32_t i) const noexcept {
     return __longlong_as_double(static_cast<long long>(sums_[i]));
   }
 
  private:
-  /// What a root has in place of a parent, and its pixels are added to.
+  /// Stored at roots in place of a parent; the number of pixels is added to it.
   static constexpr std::int32_t kNoPixels = std::numeric_limits<std::int32_t>::min();
   static constexpr std::int32_t kNoRoot = -1;
 
   [[nodiscard]] __device__ std::int32_t size_of(std::int32_t root) const noexcept {
     return parents_[root] - kNoPixels;
   }
-  /// By halves: shared memory adds 32 bits at a time, and tries 64 until nobody is in between. Each
-  /// overflow of the low half is seen by one thread, which carries it.
+  /// In two halves: shared memory has atomic additions of 32 bits, but emulates those of 64 bits by
+  /// retries. Each overflow of the low half is seen by one thread, which carries it.
   __device__ void add_to_sum(std::int32_t root, unsigned long long sum) noexcept {
     auto* halves = reinterpret_cast<unsigned*>(sums_ + root);
     const auto low = static_cast<unsigned>(sum);
@@ -208,11 +209,11 @@ class SmallComponents {
 
  private:
   unsigned long long* largest_;  // bits of the number
-  unsigned long long* sums_;     // at roots; then bits of the mean, at all pixels
-  std::int32_t* parents_;        // of roots the number of pixels, above kNoPixels
+  unsigned long long* sums_;     // at roots; later the bits of the mean, at all pixels
+  std::int32_t* parents_;        // at roots: the number of pixels, added to kNoPixels
 };
 
-/// The means of values and what lams pull at them.
+/// The means of values plus the pull of the lams.
 template <class Mean>
 __global__ void __launch_bounds__(kImageThreads, kSmallComponentBlocks)
     kernel_small_pulled_means(LastPassesOfImages all_passes,
@@ -238,7 +239,7 @@ __global__ void __launch_bounds__(kImageThreads, kSmallComponentBlocks)
   });
 }
 
-/// The gradient of all that the exact solution is made of.
+/// The gradients of all inputs of the exact solution.
 struct SmallSolutionGradients {
   LastPassesOfImages passes;
   bool sharp;
@@ -271,7 +272,7 @@ __global__ inline void __launch_bounds__(kImageThreads, kSmallComponentBlocks)
     }
   };
   write_lam(call.row_lam, threadIdx.x);
-  // Where lines have one each, by other warps at the same time.
+  // If there is one lam per line, by other warps at the same time.
   write_lam(call.column_lam, (threadIdx.x + kImageThreads / 2) % kImageThreads);
   if (call.grad_x.data == nullptr) return;
   const std::int64_t to = call.grad_x.first(image);

@@ -1,5 +1,5 @@
-// Images that a block holds, all iterations in one launch; see agent/agent_image.cuh for mapping,
-// traffic and shared memory.
+// Images that fit in a block, all iterations in one launch. agent/agent_image.cuh describes the
+// mapping, the memory traffic and the shared memory.
 #pragma once
 
 #include "cuda/agent/agent_image.cuh"
@@ -7,7 +7,7 @@
 
 namespace tautstring::detail {
 
-/// Blocks on a multiprocessor that registers must suffice for.
+/// The number of blocks per multiprocessor that registers must allow.
 [[nodiscard]] constexpr int wanted_image_blocks(int side, bool accelerated) noexcept {
   if (side == kLanes) return accelerated ? 16 : 20;
   return accelerated ? 5 : 8;

@@ -1,4 +1,4 @@
-// How the backward kernels lay out their work. Chosen with bench/cuda on an H200.
+// Work layout of the backward kernels. Chosen with bench/cuda on an H200.
 #pragma once
 
 #include <algorithm>
@@ -7,51 +7,52 @@
 
 namespace tautstring::detail {
 
-/// A thread has the elements of one word of codes.
+/// Each thread handles the elements of one word of codes.
 inline constexpr int kWordElements = 16;
-/// Words whose sums are added up before those of others are: those of a warp.
+/// Words whose sums are combined first: those of one warp.
 inline constexpr int kGroupWords = 32;
-/// A block has no more of a row than this.
+/// The longest part of a row that one block handles.
 inline constexpr std::int32_t kBackwardTile = 8192;
 inline constexpr int kTileWords = kBackwardTile / kWordElements;
-/// Warps of a block at most.
+/// The largest number of warps in a block.
 inline constexpr int kMostBackwardWarps = 32;
 
 /// How a block reads and writes gradients.
 enum class BackwardAccess {
-  vectors,  // 16 bytes at a time, of rows of whole words without gaps between them
-  along,    // neighbouring lanes, neighbouring elements of a row
-  across,   // neighbouring lanes, neighbouring rows
+  vectors,  // 16 bytes at a time; rows of whole words, without gaps between them
+  along,    // neighbouring lanes access neighbouring elements of a row
+  across,   // neighbouring lanes access neighbouring rows
 };
 
-/// What a warp has: whole rows, or one of the groups of a row of several.
+/// What a warp handles: whole rows, or one of the groups of a longer row.
 enum class BackwardSpan { rows, group };
 
-/// What a kernel is for. Gradients of lam one an edge need registers that others do without.
+/// What a kernel computes. Per-edge gradients of lam need registers that the other tasks save.
 enum class BackwardTask { gradients, gradients_with_edges, tile_sums };
 
-/// Across memory more threads, to have more neighbouring rows.
+/// Access across memory uses more threads, so that a block has more neighbouring rows.
 [[nodiscard]] constexpr int most_backward_threads(std::size_t arithmetic,
                                                   BackwardAccess access) noexcept {
   const bool wide = arithmetic > sizeof(float);
   return wide || access != BackwardAccess::across ? kTileWords : 2 * kTileWords;
 }
-/// Blocks of that many threads that have to fit: as many as leave float32 arithmetic 64
-/// registers.
+/// The number of blocks of that many threads that must fit on a multiprocessor. It leaves float32
+/// arithmetic 64 registers.
 [[nodiscard]] constexpr int least_backward_blocks(std::size_t arithmetic,
                                                   BackwardAccess access) noexcept {
   return arithmetic > sizeof(float) || access == BackwardAccess::across ? 1 : 2;
 }
 
-/// A block has `words` words of each of `rows` rows; a warp has `warp_rows` rows, or one
-/// of the `groups` groups of a row.
+/// A block handles `words` words of each of `rows` rows. A warp handles `warp_rows` rows, or one of
+/// the `groups` groups of a row.
 struct BackwardShape {
   int words = 0;  // of a row, or of a tile of it
   int groups = 0;
   int warp_rows = 0;
   int rows = 0;
-  int row_bits = 0;                // rows = 2^row_bits, across memory
-  std::uint32_t word_inverse = 0;  // lane / words, warp / groups: times this, over 2^16
+  int row_bits = 0;                // rows = 2^row_bits, for access across memory
+  std::uint32_t word_inverse = 0;  // division by multiplication: lane / words and warp / groups are
+                                   // products with these, over 2^16
   std::uint32_t group_inverse = 0;
 
   [[nodiscard]] constexpr int threads() const noexcept {
@@ -73,8 +74,8 @@ struct BackwardShape {
     shape.rows = shape.groups == 1 ? 4 * shape.warp_rows : 1;
     return shape;
   }
-  // Neighbouring rows that fill lines, or at least the 32 bytes that memory is read by,
-  // or as much of them as a block can have.
+  // As many neighbouring rows as fill cache lines, or at least the 32 bytes of a memory sector, or
+  // as many as fit in a block.
   const auto narrower = [&] {
     const bool fills = (storage << shape.row_bits) > 32;
     const int most = fills ? kTileWords : most_backward_threads(arithmetic, access);

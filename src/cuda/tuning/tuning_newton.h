@@ -1,14 +1,14 @@
-// How the Newton kernel lays out its work.
+// Work layout of the Newton kernel.
 #pragma once
 
 #include <cstdint>
 
 namespace tautstring::detail {
 
-/// Samples that a thread holds at most: five numbers of each are in registers, so that kernels for
-/// rows of fewer samples a thread have room for more of them.
+/// The largest number of samples per thread. Five numbers per sample are in registers, so kernels
+/// with fewer samples per thread have room for more numbers.
 inline constexpr int kNewtonItems = 8;
-/// Threads of a row at most. Longer rows have one each.
+/// The largest number of threads per row. Longer rows get one thread each.
 inline constexpr int kMostNewtonThreads = 512;
 inline constexpr std::int32_t kLongestSharedNewtonRow = kMostNewtonThreads * kNewtonItems;
 

@@ -1,5 +1,5 @@
-// How the row kernels are spread over a device. They serve what the fast kernels do
-// not, and are chosen to be right: none of these numbers has been measured.
+// Work layout of the row kernels. They serve the calls that the fast kernels do not support and are
+// built for correctness: none of these numbers has been measured.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace tautstring::detail {
 
-/// Small blocks, so that few threads still reach many multiprocessors.
+/// Small blocks, so that even few threads use many multiprocessors.
 inline constexpr int kRowThreadsPerBlock = 32;
 
-/// Every thread has scratch for a row: no more threads than a large device has lanes
-/// (132 multiprocessors of 128), no more memory than a caller can spare, and always
-/// one thread.
+/// Every thread has scratch memory for one row. So there are no more threads than a large device
+/// has lanes (132 multiprocessors of 128), no more than fit in a reasonable amount of memory, and
+/// always at least one.
 inline constexpr std::int64_t kMostRowThreads = 132 * 128;
 inline constexpr std::size_t kMostRowScratch = std::size_t{256} << 20;
 

@@ -1,4 +1,4 @@
-// A backward call as kernels see it.
+// A backward call in the form that kernels take.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace tautstring::detail {
 
-/// What a tile of a long row leaves for its neighbours: the sums before its first
-/// start of a segment and from its last one on.
+/// What a tile of a long row passes to its neighbours: the sums before its first segment start and
+/// from its last one on.
 struct TileSums {
   double head;
-  double tail;  // of all the tile where it has no start
+  double tail;  // of the whole tile if it has no start
   double grad_lam;
   std::int32_t first_start;  // -1: none
   std::int32_t last_start;
 };
 
-/// What becomes of the means.
+/// What is done with the means.
 enum class BackwardOutput : std::uint8_t {
-  gradient,       // of x; to sharpen, the incoming gradients mirrored at them
-  next_incoming,  // of a pass over images: see ImageStep
+  gradient,       // of x; in sharp mode, the incoming gradients mirrored at the means
+  next_incoming,  // for a pass over images: see ImageStep
 };
 
-/// What only one output needs.
+/// Members that only one output needs.
 template <class Storage, BackwardOutput kOutput>
 struct BackwardImages {};
 template <class Storage>
 struct BackwardImages<Storage, BackwardOutput::next_incoming> {
-  ImageGradients<Storage> images;  // placed as grad_y and grad_x are
+  ImageGradients<Storage> images;  // with the layout of grad_y and grad_x
 };
 
 template <class StorageType, BackwardOutput kOutputOfCall = BackwardOutput::gradient>
@@ -42,8 +42,8 @@ struct BackwardRows : BackwardImages<StorageType, kOutputOfCall> {
   std::int64_t count;
   std::int32_t n;
   std::int32_t row_words;   // of codes
-  std::int64_t word_count;  // of all rows
-  std::int32_t tile_count;  // of a row
+  std::int64_t word_count;  // in all rows
+  std::int32_t tile_count;  // per row
   BackwardShape shape;
   const std::uint32_t* partition;
   PlacedRows<const Storage> grad_y;
@@ -56,7 +56,7 @@ struct BackwardRows : BackwardImages<StorageType, kOutputOfCall> {
   TileSums* tiles;                    // null: rows are no longer than a tile
 };
 
-/// The one place that gradients of lam are written.
+/// The only place where gradients of lam are written.
 template <class Call>
 __device__ void store_grad_lam(const Call& call, std::int64_t at, double value) noexcept {
   switch (call.lam_dtype) {

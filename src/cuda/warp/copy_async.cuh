@@ -1,9 +1,9 @@
-// Copies from device memory to shared memory that other work can overtake.
+// Asynchronous copies from device memory to shared memory.
 #pragma once
 
 namespace tautstring::detail {
 
-/// Copies 4, 8 or 16 bytes, aligned to as many.
+/// Copies 4, 8 or 16 bytes; both addresses must be aligned to that size.
 template <int kBytes, class T>
 __device__ void copy_async(T* to, const void* from) noexcept {
 #if __CUDA_ARCH__ >= 800
@@ -19,7 +19,7 @@ __device__ void copy_async(T* to, const void* from) noexcept {
 #endif
 }
 
-/// Waits for all that this thread has copied.
+/// Waits for all copies of this thread.
 __device__ inline void wait_for_copies() noexcept {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");

@@ -1,4 +1,4 @@
-// A forward call as kernels see it.
+// A forward call in the form that kernels take.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@ inline constexpr unsigned kWarp = 0xFFFFFFFFU;
 
 /// What is written for the value of a sample.
 enum class ForwardOutput : std::uint8_t {
-  solution,    // the value; to sharpen, the sample mirrored at it
-  next_input,  // of a pass over images: see ImagePass
+  solution,    // the value; in sharp mode, the sample mirrored at it
+  next_input,  // for a pass over images: see ImagePass
 };
 
-/// What columns take. Where a part adds nothing the other keeps its bits, those of -0 too.
+/// The input of the columns. If q is 0, the value keeps its bits, also those of -0.
 template <class T>
 [[nodiscard]] __device__ T to_columns(T value, T q) noexcept {
   return q == 0 ? value : value + q;
 }
-/// Q, from what columns take and give; infinite samples that are copied have none.
+/// Q, from the input and the output of the columns; 0 for infinite samples that are copied.
 template <class T>
 [[nodiscard]] __device__ T to_q(T sample, T value) noexcept {
   return sample == value ? T(0) : sample - value;
 }
 
-/// What only one output needs.
+/// Members that only one output needs.
 template <class Storage, ForwardOutput kOutput>
 struct ForwardImages {};
 template <class Storage>
 struct ForwardImages<Storage, ForwardOutput::next_input> {
-  ImagePass<Storage> pass;  // placed as x is, and so is y
+  ImagePass<Storage> pass;  // with the layout of x and y
 };
 
-/// What kernels are told of a forward call.
+/// A forward call in the form that kernels take.
 template <class StorageType, ForwardOutput kOutputOfCall = ForwardOutput::solution>
 struct ForwardRows : ForwardImages<StorageType, kOutputOfCall> {
   using Storage = StorageType;
@@ -50,23 +50,23 @@ struct ForwardRows : ForwardImages<StorageType, kOutputOfCall> {
   PlacedRows<Storage> y;
   bool whole_vectors;  // 16 bytes of arithmetic at a time, in x and in y
   bool whole_words;    // 16 bytes of codes at a time
-  /// How far the chunks of a warp's lanes lie apart in memory; 0: not evenly.
+  /// Distance in memory between the chunks of a warp's lanes; 0: not uniform.
   std::int64_t x_chunks_apart;
   std::int64_t y_chunks_apart;
   bool sharp;
-  bool can_stream;  // y is not x, and not to be sharpened
-  bool may_stream;  // and there are rows for many lanes of a warp
+  bool can_stream;  // y is not x, and the mode is not sharp
+  bool may_stream;  // and there are enough rows for many lanes of a warp
   DType lam_dtype;
   double lam_number;
   PlacedRows<const void* const> lam;  // offsets only
   const void* lam_data;               // null: lam_number
   std::uint32_t* partition;           // null: not wanted
 
-  /// Whether samples are read again for what is written.
+  /// Whether samples are read again for the output.
   [[nodiscard]] __device__ bool reads_again() const noexcept {
     return kOutput == ForwardOutput::next_input || sharp;
   }
-  /// What is written then, before it is rounded.
+  /// The output in that case, before rounding.
   template <class Value>
   [[nodiscard]] __device__ Value changed(Value value, const Storage* sample) const noexcept {
     if constexpr (kOutput == ForwardOutput::next_input) {
@@ -75,13 +75,13 @@ struct ForwardRows : ForwardImages<StorageType, kOutputOfCall> {
       return mirror(widen<Value>(*sample), value);
     }
   }
-  /// What is written in any case.
+  /// The output in any case.
   template <class Value>
   [[nodiscard]] __device__ Storage finished(Value value, const Storage* sample) const noexcept {
     if (!reads_again()) return narrow<Storage>(value);
     return narrow<Storage>(changed(value, sample));
   }
-  /// The next input from 16 bytes of values, samples that are aligned so.
+  /// The next input from 16 bytes of values and of samples with 16-byte alignment.
   template <class Packed>
   __device__ void change_packed(Packed& values, const Storage* samples) const noexcept {
     constexpr unsigned kItems = sizeof(Packed) / sizeof(Storage);

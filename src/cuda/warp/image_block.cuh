@@ -1,10 +1,10 @@
-// A block's image in shared memory, a line a lane: rows, and in the next pass columns.
+// A block's image in shared memory, one line per lane: rows, and in the next pass columns.
 //
-// While lines are searched they are there as [sample][lane], so that lanes never meet in a bank
-// wherever each of them reads. Between passes they are turned: lanes write their lines as rows of
-// 16-byte parts and read columns. That no lanes meet there either, the parts of row r are in an
-// order of their own: part p is at p XOR (r mod 8). kSide, 32 or 64, is the number of lanes and the
-// most samples of a line.
+// While lines are searched they are stored as [sample][lane], so lanes have no bank conflicts
+// wherever each of them reads. Between passes they are transposed: lanes write their lines as rows
+// of 16-byte parts and read columns. To avoid bank conflicts there too, the parts of row r are
+// permuted: part p is at p XOR (r mod 8). kSide, 32 or 64, is the number of lanes and the largest
+// number of samples in a line.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace tautstring::detail {
 
-/// What one access of shared memory moves at most.
+/// The most that one access of shared memory moves.
 inline constexpr int kPart = 4;
 struct Part {
   float at[kPart];
 };
 
-/// float32 in shared memory by its own address: from a pointer a compiler finds the place of
-/// shared memory anew for every element.
+/// float32 in shared memory, by its shared address: with a generic pointer the compiler computes
+/// the base of shared memory again for every element.
 class SharedFloats {
  public:
-  constexpr SharedFloats() noexcept = default;  // constexpr functions have variables of it
+  constexpr SharedFloats() noexcept = default;  // constexpr functions have variables of this type
   __device__ explicit SharedFloats(const void* shared) noexcept
       : address_(static_cast<unsigned>(__cvta_generic_to_shared(shared))) {
     asm volatile("" : "+r"(address_));
@@ -49,20 +49,21 @@ class SharedFloats {
                  "f"(part.at[0]), "f"(part.at[1]), "f"(part.at[2]), "f"(part.at[3])
                  : "memory");
   }
-  /// From element i on.
+  /// The elements from element i on.
   [[nodiscard]] __device__ SharedFloats from(int i) const noexcept {
     SharedFloats rest = *this;
     rest.address_ += 4U * i;
     return rest;
   }
-  /// What depends on the address is not kept from one use to the next: that takes registers.
+  /// The same address, but values derived from it are not kept from one use to the next: that would
+  /// take registers.
   [[nodiscard]] __device__ SharedFloats found_anew() const noexcept {
     SharedFloats same = *this;
     asm volatile("" : "+r"(same.address_));
     return same;
   }
   __device__ SharedFloats& operator+=(int i) noexcept { return *this = from(i); }
-  /// In the part whose number differs in these bits, where a row starts at a multiple of its size.
+  /// The part whose number differs in these bits, for rows that start at a multiple of their size.
   [[nodiscard]] __device__ SharedFloats exchanged(int parts) const noexcept {
     SharedFloats other = *this;
     other.address_ ^= 16U * parts;
@@ -73,8 +74,8 @@ class SharedFloats {
   unsigned address_ = 0;
 };
 
-/// Where the segments of a line of up to 32 kWords samples start, and after which jumps: downs,
-/// none that has a direction (flats, the line's start among them), or else ups.
+/// Where the segments of a line of up to 32 kWords samples start, and the direction of the jump
+/// there: down, none (`flats`, which include the start of the line), otherwise up.
 template <int kWords>
 struct LineStarts {
   std::uint32_t starts[kWords];
@@ -82,7 +83,7 @@ struct LineStarts {
   std::uint32_t flats[kWords];
 
   __device__ LineStarts() noexcept { clear(); }
-  /// One segment.
+  /// Leaves one segment.
   __device__ void clear() noexcept {
 #pragma unroll
     for (int w = 0; w < kWords; ++w) starts[w] = downs[w] = flats[w] = 0;
@@ -115,7 +116,7 @@ struct LineStarts {
     const std::uint32_t word = kWords == 1 || i < 32 ? plane[0] : plane[kWords - 1];
     return (word & 1U << (i & 31)) != 0;
   }
-  /// The start of the segment that sample i is of.
+  /// The start of the segment that contains sample i.
   [[nodiscard]] __device__ std::int32_t start_of(std::int32_t i) const noexcept {
     const std::uint32_t up_to = (2U << (i & 31)) - 1;
     if (kWords == 1 || i < 32) return 31 - __clz(static_cast<int>(starts[0] & up_to));
@@ -156,7 +157,7 @@ struct LineStarts {
   }
 };
 
-/// Samples of a line that are looked at together, whether the line has all of them or not.
+/// Samples of a line that are processed together, whether the line has all of them or not.
 inline constexpr int kSamplesAtOnce = 8;
 
 [[nodiscard]] __host__ __device__ constexpr int whole_groups(int n) noexcept {
@@ -168,14 +169,14 @@ struct ImageBlock {
   using T = float;
   static constexpr int kSide = kLanesWide;
   static constexpr int kWords = kSide / 32;
-  using Line = T[kSide];  // what is behind its samples does not matter
+  using Line = T[kSide];  // values past the end of the line do not matter
 
   SharedFloats lines;
   const int lane;
 
   __device__ explicit ImageBlock(const void* shared) noexcept : lines(shared), lane(own_lane()) {}
 
-  /// Kept in a register: to ask for it takes long.
+  /// Kept in a register: reading the thread index is slow.
   [[nodiscard]] static __device__ int own_lane() noexcept {
     int own = static_cast<int>(threadIdx.x);
     asm volatile("" : "+r"(own));
@@ -195,7 +196,8 @@ struct ImageBlock {
       return __syncthreads_or(static_cast<int>(condition)) != 0;
     }
   }
-  /// What combine(a, b) makes of the values of all lanes; `parts` is shared memory for one a warp.
+  /// Combines the values of all lanes by combine(a, b). `parts` is shared memory for one value per
+  /// warp.
   template <class Value, class Combine>
   [[nodiscard]] __device__ Value combined(Value own, Value* parts,
                                           const Combine& combine) const noexcept {
@@ -209,7 +211,7 @@ struct ImageBlock {
     return combine(parts[0], parts[kWords - 1]);
   }
 
-  /// Calls use(i) for the first of each group of samples of lines of n.
+  /// Calls use(i) for the first sample of each group, for lines of n samples.
   template <class Use>
   static __device__ void for_each_group(std::int32_t n, const Use& use) noexcept {
 #pragma unroll
@@ -219,7 +221,7 @@ struct ImageBlock {
     }
   }
 
-  /// Calls use(i) for every sample, and for the first of every part.
+  /// Calls use(i) for every sample, or for the first sample of every part.
   template <class Use>
   static __device__ void for_each(std::int32_t n, const Use& use) noexcept {
     for_each_group(n, [&](int i) {
@@ -235,7 +237,7 @@ struct ImageBlock {
     });
   }
 
-  /// The lane's line as it is searched.
+  /// The lane's line in the layout for searches.
   [[nodiscard]] __device__ SharedFloats own() const noexcept {
     return lines.from(lane);
   }
@@ -244,7 +246,7 @@ struct ImageBlock {
     for_each(n, [&](int i) { to.put(i * kSide, line[i]); });
   }
 
-  /// Row `lane` of an image of parts.
+  /// Row `lane` of an image in parts.
   [[nodiscard]] __device__ SharedFloats row(const SharedFloats& image) const noexcept {
     return image.from(lane * kSide).exchanged(lane % 8);
   }
@@ -253,7 +255,7 @@ struct ImageBlock {
     return image.from(lane).exchanged(i % 8)[i * kSide];
   }
 
-  /// From `count` lines of n to the n lines across them.
+  /// Transposes: from `count` lines of n samples to the n lines across them.
   __device__ void turn(Line& line, std::int32_t n, std::int32_t count) const noexcept {
     const SharedFloats image = lines.found_anew();
     sync();
@@ -270,7 +272,7 @@ struct ImageBlock {
     sync();
   }
 
-  /// Calls use(i, values from there on) for each group of samples of the lane's line, which has
+  /// Calls use(i, values from sample i on) for each group of samples of the lane's line, which has
   /// the values of its segments at their starts.
   template <class Use>
   __device__ void for_each_values(const LineStarts<kWords>& starts, std::int32_t n,
@@ -310,12 +312,12 @@ struct CodesOfPasses {
   __device__ void to_the_one_before() noexcept { words -= apart; }
 };
 
-/// Where the codes of images are.
+/// Where the codes of the images are stored.
 struct SavedCodes {
   std::int64_t count;      // of images
-  std::int64_t row_words;  // of an image
+  std::int64_t row_words;  // per image
   std::int64_t column_words;
-  std::int64_t apart;  // from one iteration to the next; 0: the last one's are kept
+  std::int64_t apart;  // from one iteration to the next; 0: only those of the last one are kept
   std::int32_t height;
   std::int32_t width;
 
@@ -338,7 +340,7 @@ struct SavedCodes {
   }
 };
 
-/// One value a sample of each lane's line, which no other lane reads.
+/// One value per sample of each lane's line; no other lane reads them.
 template <int kSide>
 struct LineValues {
   SharedFloats values;

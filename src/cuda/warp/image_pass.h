@@ -1,15 +1,15 @@
-// What a pass over images writes for the next one.
+// What a pass over images writes as the input of the next one.
 #pragma once
 
 namespace tautstring::detail {
 
-/// Of images that lie one behind the other, as the pass's input and output do. Rows take X - Qb
-/// and give z, and the columns then take z + Qb; those give y, Q is what they take less y, and the
-/// rows then take X - Q.
+/// For contiguous images, as the input and output of the pass are. Rows take X - Qb and return z.
+/// The columns then take z + Qb and return y; Q is their input less y. The rows of the next
+/// iteration take X - Q.
 template <class T>
 struct ImagePass {
   const T* whole;  // X
-  T* q;            // Qb; of columns, Q is written here
+  T* q;            // Qb; a pass over columns writes Q here
   bool of_columns;
 };
 

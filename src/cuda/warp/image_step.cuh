@@ -1,5 +1,5 @@
-// One pass of the derivative of the iterations over images, from the means of what comes in. See
-// agent/agent_image_gradient.cuh for the recurrence.
+// One backward pass over images, computed from the means of the incoming gradients.
+// agent/agent_image_gradient.cuh has the recurrence.
 #pragma once
 
 #include <cstdint>
@@ -8,30 +8,30 @@
 
 namespace tautstring::detail {
 
-/// What a pass is told of its images. They lie one behind the other in all arrays.
+/// The arguments of a pass over images. The images are contiguous in all arrays.
 template <class T>
 struct ImageGradients {
   std::int64_t pixels;       // of an image
-  std::int64_t lines;        // of an image, that the pass is over
+  std::int64_t lines;        // of an image, in the direction of the pass
   int iterations;            // of the call
-  int k;                     // whose pass this is
+  int k;                     // the iteration of this pass
   const std::int32_t* done;  // null: all iterations
   const double* momentum;    // null: none
-  T* grad_x;                 // null: a pass over columns
-  T* q;                      // of the iteration behind, where that has momentum, then of this one
+  T* grad_x;                 // null for a pass over columns
+  T* q;                      // of the next iteration, if that has momentum; then of this one
 
   [[nodiscard]] __device__ int done_of(std::int64_t image) const noexcept {
     return iterations_of(done, iterations, image);
   }
-  /// Whether the iteration is one of those that the image of a line has had.
+  /// Whether the image of this line has had this iteration.
   [[nodiscard]] __device__ bool counts(std::int64_t line) const noexcept {
     return done == nullptr || k < done_of(line / lines);
   }
-  /// The first iteration's rows are the last that anything comes in at.
+  /// Whether another pass follows. The rows of the first iteration are the last pass.
   [[nodiscard]] __device__ bool goes_on() const noexcept { return k > 0 || grad_x == nullptr; }
 };
 
-/// What is done with pixels, which come in the order of memory.
+/// What is done with pixels, which come in memory order.
 template <class T>
 class ImageStep {
  public:
@@ -47,14 +47,14 @@ class ImageStep {
     after_ = momentum_of(image, call_.k + 1, done);
   }
 
-  /// What comes in at the pass before, from what came in at this one. In iterations that an image
-  /// has not had, that stays what it is.
+  /// The incoming gradient of the pass before, from that of this pass. Unchanged in iterations that
+  /// an image has not had.
   [[nodiscard]] __device__ T next(T mean, T incoming) const noexcept {
     const bool is_whole = behind_ == 0 && call_.grad_x == nullptr;
     const T next = is_whole ? mean : mean - incoming;
     return behind_ < 0 ? incoming : next;
   }
-  /// Whether the one below tells that, never where the image has not had the iteration.
+  /// Whether next_with_momentum must be used; never in iterations that the image has not had.
   [[nodiscard]] __device__ bool has_momentum() const noexcept {
     return momentum_ != 0 || after_ != 0;
   }
@@ -65,7 +65,7 @@ class ImageStep {
     if (momentum_ != 0) call_.q[pixel] = q;
     return after_ * q_behind - (1 + momentum_) * q;
   }
-  /// grad_x with a pass over rows; 0 leaves every bit.
+  /// grad_x after a pass over rows. A mean of 0 keeps all its bits.
   [[nodiscard]] __device__ T sum(T mean, T before) const noexcept {
     if (behind_ == 0) return mean;
     return behind_ < 0 || mean == 0 ? before : before + mean;
@@ -78,9 +78,9 @@ class ImageStep {
   }
 
   const ImageGradients<T>& call_;
-  std::int64_t end_ = 0;  // of the image that was gone to
-  int behind_ = 0;        // iterations that the image has had behind this one
-  T momentum_ = 0;        // of this iteration, and of the one behind
+  std::int64_t end_ = 0;  // of the current image
+  int behind_ = 0;        // iterations of the image after this one
+  T momentum_ = 0;        // of this iteration, and of the one after it
   T after_ = 0;
 };
 

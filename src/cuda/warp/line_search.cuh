@@ -1,5 +1,5 @@
-// The arithmetic of step/line_search.h on a device: see PlainLineArithmetic for what it stands
-// for, and search.cuh for why it is written as it is.
+// The arithmetic of step/line_search.h on a device. PlainLineArithmetic defines what it computes,
+// search.cuh explains why it is written like this.
 #pragma once
 
 #include "cuda/warp/forward_rows.cuh"

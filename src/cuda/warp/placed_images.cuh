@@ -9,7 +9,7 @@
 
 namespace tautstring::detail {
 
-/// Element `at` of an array of any type.
+/// Stores to element `at` of an array of any type.
 template <class T>
 __device__ void store_as(void* data, DType dtype, std::int64_t at, T value) noexcept {
   switch (dtype) {
@@ -31,27 +31,27 @@ struct LineLams {
   const void* data;  // null: the number
   DType dtype;
   std::int64_t first;
-  std::int64_t step;  // 0: one for the line
+  std::int64_t step;  // 0: one lam for the line
 
   [[nodiscard]] __device__ double at(std::int32_t e) const noexcept {
     return data == nullptr ? number : load_as<double>(data, dtype, first + e * step);
   }
 };
 
-/// An array of images, as a block that holds one of them sees it.
+/// An array of images, as a block with one image sees it.
 template <class Data>
 struct PlacedPixels {
   Data* data = nullptr;  // null: not given
   DType dtype = DType::float32;
-  PlacedImages images;  // where each begins, with the stride along its rows
+  PlacedImages images;  // the start of each image, with the stride along its rows
   std::int64_t row_stride = 0;
 
-  /// From the first pixel of an image's column on.
+  /// The column of an image, from its first pixel on.
   template <class Storage>
   [[nodiscard]] __device__ Storage* column(std::int64_t image, int c) const noexcept {
     return static_cast<Storage*>(data) + first(image) + c * images.stride;
   }
-  /// Where an image's first pixel is, and how far behind it another.
+  /// The offsets of an image's first pixel, and of other pixels relative to it.
   [[nodiscard]] __device__ std::int64_t first(std::int64_t image) const noexcept {
     return images.offset(image);
   }
@@ -60,7 +60,7 @@ struct PlacedPixels {
   }
 };
 
-/// lams along rows or columns, as kernels see them.
+/// lams along rows or columns, in the form that kernels take.
 struct PlacedLam {
   double number;
   const void* data;  // null: the number
@@ -77,7 +77,7 @@ struct PlacedLam {
   [[nodiscard]] __device__ bool is_by_edge() const noexcept { return lines.size > 1; }
 };
 
-/// Of an image that had none, the first stands for what was done.
+/// An image without iterations counts as having had the first.
 [[nodiscard]] __device__ inline int iterations_of(const std::int32_t* done, int iterations,
                                                   std::int64_t image) noexcept {
   return done == nullptr ? iterations : max(done[image], 1);

@@ -1,5 +1,5 @@
-// Where the rows of an array are: its batch dimensions, those that follow one
-// another evenly made one, so that most arrays need no division a row.
+// Where the rows of an array are. Consecutive batch dimensions with uniform steps are merged, so
+// that most arrays need no division per row.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The threads of a block as step/newton_threads.h wants them: they hold one row together.
+// The threads of a block in the form that step/newton_threads.h needs: together they hold one row.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ class RowThreads {
  public:
   static constexpr int kWarps = kThreads / kLanes;
   static constexpr int kMostTold = 5;
-  /// Shared memory, where there are several warps: what each tells the others, twice, so that one
-  /// can still be read while the next is written.
+  /// Shared memory if there are several warps: what each warp shares with the others. Allocated
+  /// twice, so that one copy can be read while the next is written.
   static constexpr int kSharedDoubles = kWarps == 1 ? 0 : 2 * kWarps * kMostTold;
 
   __device__ explicit RowThreads(double* shared) noexcept
@@ -35,7 +35,7 @@ class RowThreads {
       __syncthreads();
     }
   }
-  /// But for its last bits.
+  /// Accurate except for the last bits.
   [[nodiscard]] static __device__ double near_reciprocal(std::int32_t length) noexcept {
     return DeviceArithmetic<double>::reciprocal(length);
   }
@@ -47,7 +47,7 @@ class RowThreads {
     }
   }
 
-  /// The last of the thread before, and the first of the one behind.
+  /// The last value of the previous thread and the first of the next one.
   [[nodiscard]] __device__ Neighbours neighbours(double first, double last) noexcept {
     Neighbours found = {__shfl_up_sync(kWarp, last, 1), __shfl_down_sync(kWarp, first, 1)};
     if constexpr (kWarps > 1) {
@@ -63,7 +63,8 @@ class RowThreads {
     return found;
   }
 
-  /// The last of the nearest thread before that has some, and the first of the nearest behind.
+  /// The last value of the nearest earlier thread that has one, and the first of the nearest later
+  /// one.
   [[nodiscard]] __device__ EdgesAround around(bool has, const EdgeValue& first,
                                               const EdgeValue& last) noexcept {
     const unsigned having = __ballot_sync(kWarp, has);
@@ -91,8 +92,8 @@ class RowThreads {
     return found;
   }
 
-  /// Leaves the sums over all threads in each of them, always added in the same order; returns
-  /// whether a thread says so.
+  /// Replaces the values by their sums over all threads, always added in the same order. Returns
+  /// whether says_so is true in any thread.
   template <int kCount>
   __device__ bool sum(double (&values)[kCount], bool says_so) noexcept {
     static_assert(kCount < kMostTold);
@@ -133,11 +134,11 @@ class RowThreads {
     return own;
   }
 
-  /// Over all threads before.
+  /// The sum over all earlier threads.
   [[nodiscard]] __device__ double sum_before(double own) noexcept {
     return sum_since(false, own);
   }
-  /// Over those before, from the nearest on that starts anew.
+  /// The sum over the earlier threads, from the nearest one that starts a new sum.
   [[nodiscard]] __device__ double sum_since(bool starts, double own) noexcept {
     const unsigned starting = __ballot_sync(kWarp, starts);
     const unsigned up_to_lane = starting & ((2U << lane_) - 1);
@@ -165,7 +166,7 @@ class RowThreads {
  private:
   static constexpr EdgeValue kNoEdge = {-1, 0};
 
-  /// Of a set of lanes; any where it is empty.
+  /// The first lane of a set; any lane if the set is empty.
   [[nodiscard]] static __device__ int first_lane(unsigned lanes) noexcept {
     return (__ffs(static_cast<int>(lanes)) - 1) & (kLanes - 1);
   }
@@ -176,7 +177,7 @@ class RowThreads {
     return {__shfl_sync(kWarp, own.edge, lane), __shfl_sync(kWarp, own.value, lane)};
   }
 
-  // --- Among warps: some lanes tell, all wait, all read ---
+  // --- Exchange among warps: some lanes write, all wait, all read ---
 
   __device__ void next_tell() noexcept {
     double* const told = told_;

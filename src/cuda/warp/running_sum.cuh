@@ -1,7 +1,7 @@
-// Sums of gradients: float32 in groups that keep them short, float64 with what each
-// addition loses carried along, so that gradients far from 0 keep their digits.
+// Sums of gradients. float32 adds plainly, in short groups. float64 carries the rounding error of
+// each addition along, so that gradients far from 0 keep their digits.
 //
-// A sum of nothing is -0, which changes no number that is added to it, not even -0.
+// An empty sum is -0: adding it changes no number, not even -0.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct RunningSum<float> {
   [[nodiscard]] __device__ float total() const noexcept { return value; }
   [[nodiscard]] __device__ double wide() const noexcept { return static_cast<double>(value); }
 
-  /// One rounding more than a division has in rare cases, and a third of its work; of one
-  /// element that element, bit for bit. Cheap enough to be had where it is not wanted.
+  /// In rare cases rounded once more than by a division, at a third of its cost. For one element,
+  /// that element bit for bit. Cheap enough to compute even when not wanted.
   [[nodiscard]] __device__ float mean(float count, bool /*wanted*/) const noexcept {
     float share;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(count));

@@ -1,5 +1,5 @@
-// The arithmetic of the search on a device: see step/piece_search.h, and PlainArithmetic for
-// what it stands for.
+// The arithmetic of the search on a device. step/piece_search.h uses it, PlainArithmetic defines
+// what it computes.
 #pragma once
 
 #include <cstdint>
@@ -72,14 +72,14 @@ struct DeviceArithmetic<float> {
             "f"(next.high_limit), "f"(zero), "f"(one));
     }
   }
-  /// a / length as IEEE 754 has it, but for quotients within 2^-44 of the middle between two
-  /// numbers: none of whole numbers below 2^24 is.
+  /// a / length rounded as in IEEE 754, except for quotients within 2^-44 of the midpoint between
+  /// two numbers. No quotient of integers below 2^24 is that close.
   static __device__ float divide(float a, float length) noexcept {
     const float share = reciprocal(length);
     const float quotient = a * share;
     return __fmaf_rn(__fmaf_rn(-length, quotient, a), share, quotient);
   }
-  /// A whole number below 2^23.
+  /// For integers below 2^23.
   static __device__ std::int32_t to_int(float whole) noexcept {
     return __float_as_int(whole + 0x1p23F) & 0x7FFFFF;
   }
@@ -112,13 +112,14 @@ struct DeviceArithmetic<double> {
   }
 };
 
-/// What rows are searched with that a warp holds: one way, whoever searches.
+/// The search for rows that fit in a warp. All kernels use the same one.
 template <class T>
 using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
 
-/// What the samples of a row are counted from, for sums that are small where its range is: the
-/// first one. In float64, whose sums carry nothing along, halfway to the second, or those of a row
-/// that goes back and forth would grow with every other sample.
+/// The value that is subtracted from the samples of a row, so that sums are small if its range is:
+/// the first sample. float64 sums carry no rounding error along, so there it is halfway to the
+/// second sample; otherwise the sums of a row that alternates between two values would grow with
+/// every other sample.
 template <class T>
 [[nodiscard]] __device__ T origin_of_row(T first, T second) noexcept {
   return sizeof(T) > sizeof(float) ? first / 2 + second / 2 : first;
@@ -129,7 +130,7 @@ template <class T, class Storage>
   return origin_of_row(widen<T>(row[0]), widen<T>(row[n > 1 ? stride : 0]));
 }
 
-/// The lams that a search takes; rows with others need care.
+/// The lams that a search takes. Rows with others need care.
 template <class T>
 struct SearchedLam {
   static constexpr T kLargest = sizeof(T) == 4 ? T(0x1p100) : T(0x1p900);

@@ -1,6 +1,5 @@
-// The elements of a warp's or a block's words, exchanged through shared memory so that
-// whole lines of device memory are read and written while each thread has the elements
-// of its own word.
+// Exchanges the elements of a warp's or a block's words through shared memory, so that whole lines
+// of device memory are read and written while each thread has the elements of its own word.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace tautstring::detail {
 
-/// Which words a thread and its warp have.
+/// Which words a thread and its warp handle.
 struct WordPlace {
   int lane;
   int warp;
@@ -17,7 +16,7 @@ struct WordPlace {
   int first_slot;           // of the warp's first row
   int group;                // of the warp, in its row
   int in_group;             // of the thread's word
-  int warp_words;           // of the warp; lanes from there on have none
+  int warp_words;           // words of the warp; lanes from there on have none
   std::int32_t tile;        // of the block
   std::int64_t block_row;   // first row of the block
   std::int64_t first_word;  // of the warp, in the partition
@@ -32,13 +31,13 @@ struct WordPlace {
   [[nodiscard]] __device__ std::int64_t row() const noexcept { return block_row + slot; }
 };
 
-/// Loads begin in the constructor; take() has the thread's elements, which put() replaces
-/// and store() writes. Where they are means of a pass over images, step() makes of them what comes
-/// next, several loads before the first store. `Call` is a BackwardRows.
+/// Loads begin in the constructor. take() returns the thread's elements, put() replaces them and
+/// store() writes them. If they are the means of a pass over images, step() turns them into the
+/// input of the next pass, with several loads before the first store. `Call` is a BackwardRows.
 template <class Call, BackwardAccess kAccess>
 class StagedWords;
 
-/// A warp reads and writes 16 bytes a lane.
+/// A warp reads and writes 16 bytes per lane.
 template <class Call>
 class StagedWords<Call, BackwardAccess::vectors> {
   using Storage = typename Call::Storage;
@@ -140,10 +139,10 @@ class StagedWords<Call, BackwardAccess::vectors> {
   }
 
  private:
-  // The vectors of a word are swapped with one another so that those of neighbouring lanes
-  // lie in different banks: vector v of word w is at w * kVectors + (v ^ w / (8 / kVectors)).
+  // The vectors of a word are permuted so that those of neighbouring lanes lie in different banks:
+  // vector v of word w is at w * kVectors + (v ^ w / (8 / kVectors)).
 
-  /// The lane's j-th vector in the order of memory, which is 32 j + lane.
+  /// The lane's j-th vector in memory order, which is number 32 j + lane.
   [[nodiscard]] __device__ unsigned in_memory_order(unsigned j) const noexcept {
     return 32 * j + (lane_ ^ ((lane_ / 8 + 4 * j) & kMask));
   }
@@ -154,19 +153,19 @@ class StagedWords<Call, BackwardAccess::vectors> {
   static constexpr unsigned kMask = kVectors - 1;
   Packed* const staging_;
   const unsigned lane_;
-  const int size_;             // vectors of the warp from the lane's first on
+  const int size_;             // vectors of the warp from the lane's first one on
   const std::int64_t offset_;  // of the lane's first vector
   Packed loaded_[kVectors];
 };
 
-/// A thread's word in shared memory; words are an element apart, so that those of
-/// neighbouring lanes begin in different banks.
+/// A thread's word in shared memory. Words are one element apart, so that those of neighbouring
+/// lanes begin in different banks.
 template <class Storage>
 class StagedWord {
   using T = ArithmeticOf<Storage>;
 
  public:
-  /// `size`: elements that the row has from the word's first on.
+  /// `size`: elements of the row from the first one of the word on.
   __device__ StagedWord(Storage* items, std::int32_t size) noexcept : items_(items), size_(size) {}
 
   __device__ void take(T (&values)[kWordElements]) const noexcept {
@@ -189,7 +188,7 @@ class StagedWord {
 
 inline constexpr int kWordPitch = kWordElements + 1;
 
-/// A warp reads and writes two words at a time, an element a lane.
+/// A warp reads and writes two words at a time, one element per lane.
 template <class Call>
 class StagedWords<Call, BackwardAccess::along> {
   using Storage = typename Call::Storage;
@@ -263,12 +262,12 @@ class StagedWords<Call, BackwardAccess::along> {
  private:
   static constexpr unsigned kAllLanes = 0xFFFFFFFFU;
 
-  /// Where the thread's own word begins.
+  /// The start of the thread's own word.
   template <class Data>
   [[nodiscard]] __device__ std::int64_t first_of(const PlacedRows<Data>& rows) const noexcept {
     return place_.has_word() ? rows.offset(place_.row()) + place_.word() * kWordElements : 0;
   }
-  /// The word, of a lane of the same number, and the element of it that the lane moves.
+  /// The word that the lane moves an element of, as a lane number, and the element.
   [[nodiscard]] __device__ int word_of(int j) const noexcept {
     return 2 * j + place_.lane / kWordElements;
   }
@@ -284,12 +283,12 @@ class StagedWords<Call, BackwardAccess::along> {
 
   const WordPlace place_;
   Storage* const staging_;
-  const std::int32_t size_;  // elements of the row from the own word's first on
+  const std::int32_t size_;  // elements of the row from the first one of the own word on
   StagedWord<Storage> own_;
   Storage loaded_[kWordElements];
 };
 
-/// A block reads and writes its rows side by side, an element of each at a time.
+/// A block reads and writes its rows side by side, one element of each at a time.
 template <class Call>
 class StagedWords<Call, BackwardAccess::across> {
   using Storage = typename Call::Storage;
@@ -345,7 +344,7 @@ class StagedWords<Call, BackwardAccess::across> {
       if (first_ + j * apart_ < size_) *to = staged(first_ + j * apart_);
     }
   }
-  /// Of columns only: rows of images are along memory.
+  /// Only for columns: rows of images are along memory.
   __device__ void step(const Call& call) const noexcept {
     if (size_ <= first_) return;
     constexpr int kAtOnce = kWordElements / 2;
@@ -374,7 +373,7 @@ class StagedWords<Call, BackwardAccess::across> {
     return rows.row(row_) + std::int64_t{tile_first_ + first_} * rows.stride;
   }
 
-  /// Rows are an odd number of elements apart: neighbouring ones lie in different banks.
+  /// Rows are an odd number of elements apart, so that neighbouring ones lie in different banks.
   [[nodiscard]] static constexpr __host__ __device__ int pitch(const BackwardShape& shape) {
     return shape.words * kWordPitch | 1;
   }
@@ -385,8 +384,8 @@ class StagedWords<Call, BackwardAccess::across> {
   Storage* const items_;
   const int pitch_;
   StagedWord<Storage> own_;
-  // Of the row's elements in the tile the thread moves first_, first_ + apart_, ...: no
-  // more than sixteen, as the block has at least as many threads as words.
+  // The thread moves elements first_, first_ + apart_, ... of the row's part in the tile: at most
+  // sixteen, as the block has at least as many threads as words.
   const int slot_;
   const int first_;
   const int apart_;

@@ -1,4 +1,4 @@
-// Elements of any storage type to and from the arithmetic of a kernel.
+// Conversion of elements between storage types and the arithmetic of a kernel.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,7 +11,7 @@
 
 namespace tautstring::detail {
 
-/// float64 is computed in float64, everything else in float32.
+/// float64 is computed in float64, all other types in float32.
 template <class Storage>
 using ArithmeticOf = std::conditional_t<std::is_same_v<Storage, double>, double, float>;
 
@@ -26,7 +26,7 @@ template <class T, class Storage>
   }
 }
 
-/// Rounded once, to nearest even.
+/// Rounds once, to nearest even.
 template <class Storage, class T>
 [[nodiscard]] __device__ Storage narrow(T value) noexcept {
   if constexpr (std::is_floating_point_v<Storage>) {
@@ -38,7 +38,7 @@ template <class Storage, class T>
   }
 }
 
-/// 16 bytes that this kernel does not write: stores are not in the way of such loads.
+/// Loads 16 bytes that this kernel does not write, so that stores do not delay the load.
 template <class Packed>
 [[nodiscard]] __device__ Packed load_constant(const void* from) noexcept {
   static_assert(sizeof(Packed) == sizeof(uint4));
@@ -60,7 +60,7 @@ auto with_device_storage(DType dtype, Use&& use) {
   return use(double{});
 }
 
-/// On the device, for what is computed in float32.
+/// On the device, for types that are computed in float32.
 template <class Use>
 __device__ void with_float32_storage(DType dtype, const Use& use) noexcept {
   switch (dtype) {
