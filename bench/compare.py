@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Says which ratios got worse between two results of the same kind of machine.
+"""Report which ratios got worse between two results of the same kind of machine.
 
 usage: bench/compare.py OLD NEW [--tolerance FRACTION]
 
-OLD and NEW are files as bench/report.py reads them. Ratios are those of its tables, each within one
-run, so that a machine that is faster or slower as a whole changes none of them. One got worse
-where it did by more than the tolerance and by more than both runs spread. Ends with 1 if any
-did, or if a result turned wrong.
+OLD and NEW are files that bench/report.py can read. The ratios are those of its tables. Each ratio
+is formed within one run, so a machine that is faster or slower as a whole changes none of them. A
+ratio counts as worse if it got worse by more than the tolerance and by more than the spread of both
+runs. Exits with 1 if any ratio got worse or any result became wrong.
 """
 
 import argparse
@@ -24,7 +24,7 @@ TOLERANCE = 0.1
 
 @dataclass(frozen=True)
 class Change:
-    """What became of a ratio: `factor` times as good or as bad."""
+    """A ratio before and now; `factor` says how many times worse it is."""
 
     name: str
     old: Comparison
@@ -32,13 +32,13 @@ class Change:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether there was a time, and now is an error."""
+        """Whether there was a time before and is an error now."""
         had_time = self.old.ours is not None and not self.old.ours.error
         return had_time and self.new.ours is not None and bool(self.new.ours.error)
 
     @property
     def factor(self) -> float | None:
-        """How many times worse; None where a ratio is missing."""
+        """How many times worse; None if a ratio is missing."""
         if self.old.ratio is None or self.new.ratio is None:
             return None
         if self.new.at_most:
@@ -47,18 +47,18 @@ class Change:
 
     @property
     def noise(self) -> float:
-        """How far medians may be apart by chance: the widest of the four spreads."""
+        """How much medians may differ by chance: the widest of the four spreads."""
         sides = (self.old.ours, self.old.other, self.new.ours, self.new.other)
         return max((side.spread for side in sides if side), default=0.0)
 
     def is_worse(self, tolerance: float) -> bool:
-        """Whether somebody should look at it."""
+        """Whether this change needs attention."""
         factor = self.factor
         return self.is_wrong or (factor is not None and factor > 1 + max(tolerance, self.noise))
 
 
 def changes(old: Measurements, new: Measurements) -> Iterator[Change]:
-    """Pairs the lines that both have, by section, case and what they are compared with."""
+    """Yield the lines that both results have, paired by section, case and other side."""
     before = dict(_lines(old))
     for key, line in _lines(new):
         if key in before:
@@ -68,12 +68,12 @@ def changes(old: Measurements, new: Measurements) -> Iterator[Change]:
 def _lines(measurements: Measurements) -> Iterator[tuple[tuple[str, str, str], Comparison]]:
     for section in sections(measurements):
         for line in section.comparisons:
-            # Iterations that a solver took stand behind a comma, and may change.
+            # The solver's iterations follow after a comma and may change.
             yield (section.title, line.case.split(",")[0], line.other_name), line
 
 
 def main() -> None:
-    """Reads the arguments and prints what got worse."""
+    """Read the arguments and print what got worse."""
     parser = argparse.ArgumentParser(description="What got worse between two results.")
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)

@@ -1,8 +1,8 @@
 """What the CUDA solver is compared with, and the goal of each comparison.
 
-A benchmark's name is group/family/shape/lam/what:DTYPE, with what one of forward and backward, or
-these with _queued: many calls in a row; with _graph: replayed from a CUDA graph; or newton and
-newton_halving, which stand beside a forward by the direct solver (see bench/cuda).
+A benchmark's name is group/family/shape/lam/what:DTYPE. `what` is forward or backward; with the
+suffix _queued for many calls in a row, or _graph for calls replayed from a CUDA graph; or newton or
+newton_halving, which are measured next to a forward by the direct solver (see bench/cuda).
 """
 
 from collections.abc import Callable, Iterator
@@ -12,9 +12,9 @@ from goals import Comparison, Run, Section, lam_of, newton_lines
 from measurements import CUDA, Measurements, Median
 
 FORWARD, BACKWARD = "forward", "backward"
-QUEUED = "_queued"  # behind these: of many calls in a row
+QUEUED = "_queued"  # suffix: many calls in a row
 
-# How many times a copy's time at most, by the length of the rows: forward and backward, lambda 1.
+# Upper limits, as multiples of the time of a copy, by row length: forward and backward, lambda 1.
 SHORT_ROWS = {FORWARD: 1.6, BACKWARD: 1.1}
 MIDDLE_ROWS = {FORWARD: 2.0, BACKWARD: 1.1}
 LONG_ROWS = {FORWARD: 2.5, BACKWARD: 1.2}
@@ -36,30 +36,30 @@ FLOAT64 = 3.0  # forward
 
 PAPER_MS = {FORWARD: 0.011, BACKWARD: 0.0065}  # queued, not replayed from a graph
 
-# ms of Newton at most, by shape: a twentieth of what the paper's own code takes.
+# Upper limits of Newton in ms, by shape: a twentieth of what the paper's own code takes.
 NEWTON_MS = {"8192x32": 0.39, "65536x32": 0.65, "16384x64": 0.64, "14336x224": 1.1}
 
-# How many times another case's time at most, forward.
+# Upper limits of the forward, as multiples of the time of another case.
 RAMP = 3.0  # noise of the same shape
-ONE_RAMP = 1.1  # the noise and that row alone, one after the other
-EDGES = 1.5  # one lambda for all, a byte that is read or written
+ONE_RAMP = 1.1  # the noise and the ramp row alone, one after the other
+EDGES = 1.5  # one lambda for all, per byte read or written
 BFLOAT16 = 1.0  # float32
 
 
 @dataclass(frozen=True)
 class DeviceComparison(Comparison):
-    """A comparison of ms, whose limit is `goal` times the other's time and `plus_ms`."""
+    """A comparison in ms; the limit is `goal` times the other time, plus `plus_ms`."""
 
     at_most: bool = True
     plus_ms: float = 0.0
 
     def time(self, median: Median | None) -> float | None:
-        """Returns the ms of the whole call."""
+        """Return the ms of the whole call."""
         return None if median is None or median.error else median.ms
 
     @property
     def met(self) -> bool | None:
-        """None where there is no goal or a time is missing; a wrong result misses its goal."""
+        """None if there is no goal or a time is missing; a wrong result misses its goal."""
         if self.goal is None:
             return None
         if self.ours is not None and self.ours.wrong:
@@ -71,7 +71,7 @@ class DeviceComparison(Comparison):
 
     @property
     def goal_text(self) -> str:
-        """The goal as the table shows it, empty where there is none."""
+        """The goal as the table shows it; empty if there is none."""
         if self.goal is None:
             return ""
         terms = [f"{self.goal:g}x"] if self.goal else []
@@ -80,7 +80,7 @@ class DeviceComparison(Comparison):
 
 
 def sections(measurements: Measurements) -> list[Section]:
-    """All comparisons, whatever their outcome."""
+    """Return all comparisons, whatever their outcome."""
     run = Run(measurements.runs[CUDA])
     lines = [
         ("Rows, forward, against a copy", against_copy(run, "rows", FORWARD, _rows_goal)),
@@ -91,12 +91,12 @@ def sections(measurements: Measurements) -> list[Section]:
             against_copy(run, "columns", BACKWARD, _columns_goal),
         ),
         (
-            "8192 rows of 32, as in the paper, beside an empty launch",
+            "8192 rows of 32, as in the paper, next to an empty launch",
             beside_empty_launch(run, "paper", lambda _: PAPER_MS),
         ),
         ("Few long rows against a copy", _few_rows(run)),
         ("Ramps, forward", _ramps(run)),
-        ("One lambda an edge against one for all, forward, by the byte", _edges(run)),
+        ("One lambda per edge against one for all, forward, per byte", _edges(run)),
         ("float64 against a copy", _float64(run)),
         ("bfloat16 against float32", _bfloat16(run)),
         ("Hard data, forward, against a copy", against_copy(run, "hard", FORWARD)),
@@ -111,7 +111,7 @@ def sections(measurements: Measurements) -> list[Section]:
 
 
 def _length_of(case: str) -> int:
-    """Returns n, from a shape that is rows x n or images x n x width."""
+    """Return n, from a shape rows x n or images x n x width."""
     return int(case.split("/")[2].split("x")[1])
 
 
@@ -139,7 +139,7 @@ def against_copy(
     dtype: str = "fp32",
     plus_ms: float = 0.0,
 ) -> Iterator[DeviceComparison]:
-    """Compares every case of a group with the copy that was timed beside it."""
+    """Compare every case of a group with the copy that was timed next to it."""
     for case in run.cases(group):
         if (ours := run.get(case, f"{what}:{dtype}")) is not None:
             name = f"{case} {what} {dtype}"
@@ -151,7 +151,7 @@ def against_copy(
 def beside_empty_launch(
     run: Run, group: str, limits_of: Callable[[str], dict[str, float]]
 ) -> Iterator[DeviceComparison]:
-    """Shows short calls; the limits (ms) are for those that follow one another."""
+    """Show short calls; the limits (ms) apply to calls in a row."""
     for case in run.cases(group):
         empty = run.get(case, "empty_launch")
         for what in (FORWARD, BACKWARD):
@@ -182,7 +182,7 @@ def _ramps(run: Run) -> Iterator[DeviceComparison]:
         both = None
         if noise and row and not noise.error and not row.error:
             both = Median(ms=noise.ms + row.ms)
-        name = "one_ramp: a ramp among noise, one lambda a row"
+        name = "one_ramp: a ramp among noise, one lambda per row"
         yield DeviceComparison(
             name, parts["noise_one_ramp"], "noise + the ramp alone", both, ONE_RAMP
         )

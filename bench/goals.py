@@ -1,7 +1,7 @@
 """What the CPU solver is compared with, and the goal of each comparison.
 
-A benchmark's name is group/family/shape/lam/who, with who one of ours:DTYPE, a peer's
-PACKAGE:SOLVER, and what goes with the group (see bench/cpu).
+A benchmark's name is group/family/shape/lam/who. `who` is ours:DTYPE, a peer as PACKAGE:SOLVER, or
+something specific to the group (see bench/cpu).
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ PROJECTED_NEWTON = "prox_tv:projected_newton"
 SPLIT_BREGMAN = "scikit_image:split_bregman"
 TWO = "ours:{}:2_threads"
 
-# How many times faster than the fastest peer, by lambda.
+# Lower limits: how many times faster than the fastest peer, by lambda.
 ROWS = {
     "fp32": {"0.05": 4.0, "1": 9.0, "10": 6.0},
     "fp64": {"0.05": 2.5, "1": 5.0, "10": 3.5},
@@ -24,23 +24,23 @@ ROWS = {
 ROWS_AVX2 = {"fp32": {"0.05": 3.0, "1": 6.0, "10": 4.0}}
 SIGNAL = {"fp32": {"0.05": 3.5, "1": 7.0, "10": 4.0, "100": 1.3}}
 HARD = 1.0
-TWO_THREADS = 1.8  # times faster than one
-NEWTON = 2.0  # than prox_tv's projected Newton
-# To the objective value that prox_tv's 35 iterations reach: than prox_tv on one core.
+TWO_THREADS = 1.8  # times faster than one thread
+NEWTON = 2.0  # times faster than prox_tv's projected Newton
+# To the objective value that prox_tv's 35 iterations reach: times faster than prox_tv on one core.
 IMAGE = {"fp64": 4.0}
 IMAGE_TWO_THREADS = {"fp64": 7.0}
 
-# How many times slower at most.
-HARD_TO_NOISE = 4.0  # an element, than noise of 1024x1024 with the nearest lambda
+# Upper limits: how many times slower.
+HARD_TO_NOISE = 4.0  # per element, than noise of 1024x1024 with the nearest lambda
 EDGES = 1.5  # than one lambda for all
 COLUMNS = 1.3  # than rows of the same images
 BACKWARD = 4.0  # than memcpy of the same bytes
-EMPTY_CALL = 0.02  # of a peer's time
+EMPTY_CALL = 0.02  # as a fraction of the time of a peer
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A line of the table. `ratio` is how many times faster, or slower where `at_most`."""
+    """A line of the table. `ratio` is how many times faster, or slower if `at_most`."""
 
     case: str
     ours: Median | None
@@ -48,17 +48,17 @@ class Comparison:
     other: Median | None
     goal: float | None
     at_most: bool = False
-    wall: bool = False  # compare the time on the clock: threads
+    wall: bool = False  # compare wall-clock times, for threads
 
     def time(self, median: Median | None) -> float | None:
-        """Returns the ns an element that count here."""
+        """Return the ns per element that count in this comparison."""
         if median is None or median.error:
             return None
         return median.wall_ns if self.wall else median.cpu_ns
 
     @property
     def ratio(self) -> float | None:
-        """None where one of the two was not measured."""
+        """None if one of the two was not measured."""
         ours, other = self.time(self.ours), self.time(self.other)
         if ours is None or other is None:
             return None
@@ -66,14 +66,14 @@ class Comparison:
 
     @property
     def met(self) -> bool | None:
-        """None where there is no goal or no ratio."""
+        """None if there is no goal or no ratio."""
         if self.ratio is None or self.goal is None:
             return None
         return self.ratio <= self.goal if self.at_most else self.ratio >= self.goal
 
     @property
     def goal_text(self) -> str:
-        """The goal as the table shows it, empty where there is none."""
+        """The goal as the table shows it; empty if there is none."""
         sign = "<=" if self.at_most else ">="
         return "" if self.goal is None else f"{sign} {self.goal:g}x"
 
@@ -93,27 +93,27 @@ class Run:
         self._medians = medians
 
     def get(self, case: str, who: str) -> Median | None:
-        """Returns the median of `who` at a case (group/family/shape/lam)."""
+        """Return the median of `who` at a case (group/family/shape/lam)."""
         return self._medians.get(f"{case}/{who}")
 
     def cases(self, group: str) -> list[str]:
-        """Lists the cases of a group in the order of the run."""
+        """Return the cases of a group in the order of the run."""
         found = (name.rsplit("/", 1)[0] for name in self._medians if name.startswith(group + "/"))
         return list(dict.fromkeys(found))
 
     def cases_that_begin(self, start: str) -> list[str]:
-        """Lists those of all groups whose names begin so."""
+        """Return the cases of all groups whose names begin with `start`."""
         found = (name.rsplit("/", 1)[0] for name in self._medians if name.startswith(start))
         return list(dict.fromkeys(found))
 
     def dtypes(self, case: str, what: str = "ours") -> list[str]:
-        """Lists the dtypes that `what` was measured in, on one thread."""
+        """Return the dtypes in which `what` was measured, on one thread."""
         start = f"{case}/{what}:"
         found = (name.removeprefix(start) for name in self._medians if name.startswith(start))
         return [dtype for dtype in found if ":" not in dtype]
 
     def fastest_peer(self, case: str) -> tuple[str, Median | None]:
-        """Returns the name and the median of the fastest peer."""
+        """Return the name and the median of the fastest peer."""
         peers = [
             (name.removeprefix(case + "/"), median)
             for name, median in self._medians.items()
@@ -124,7 +124,7 @@ class Run:
     def against_peer(
         self, group: str, goals: dict[str, dict[str, float]], dtypes: tuple[str, ...]
     ) -> Iterator[Comparison]:
-        """Compares every case of a group with its fastest peer, dtype by dtype."""
+        """Compare every case of a group with its fastest peer, for each dtype."""
         for dtype in dtypes:
             for case in self.cases(group):
                 if (ours := self.get(case, f"ours:{dtype}")) is None:
@@ -135,7 +135,7 @@ class Run:
     def against_group(
         self, group: str, other: str, goal: float | None, dtype: str = ""
     ) -> Iterator[Comparison]:
-        """Compares every case of a group with the same case of another, or another dtype."""
+        """Compare every case of a group with the same case of another group or dtype."""
         for case in self.cases(group):
             other_case = other + case.removeprefix(group)
             for own in self.dtypes(case):
@@ -150,22 +150,22 @@ class Run:
 
 
 def lam_of(case: str) -> str:
-    """Returns the penalty as the case's name has it."""
+    """Return the penalty as written in the name of the case."""
     return case.rsplit("lam:", 1)[1]
 
 
 def newton_lines(run: Run, who: str) -> Iterator[tuple[str, str, str, Median]]:
-    """Gives case, dtype, first cell and median: the cell has iterations, and rows that are left."""
+    """Yield case, dtype, first cell and median; the cell has iterations and unsolved rows."""
     for case in run.cases("newton"):
         for dtype in run.dtypes(case, who):
             if (ours := run.get(case, f"{who}:{dtype}")) is not None:
-                left = f", {100 * ours.left:.2g} % left" if ours.left else ""
-                cell = f"{case} {dtype}, {ours.iterations} iterations at most{left}"
+                left = f", {100 * ours.left:.2g} % unsolved" if ours.left else ""
+                cell = f"{case} {dtype}, at most {ours.iterations} iterations{left}"
                 yield case, dtype, cell, ours
 
 
 def sections(measurements: Measurements) -> list[Section]:
-    """All comparisons, whatever their outcome."""
+    """Return all comparisons, whatever their outcome."""
     best = Run(measurements.runs.get(BEST, {}))
     avx2 = Run(measurements.runs.get("avx2", {}))
     both = ("fp32", "fp64")
@@ -176,17 +176,17 @@ def sections(measurements: Measurements) -> list[Section]:
         Section("One signal of 1e7", list(best.against_peer("signal", SIGNAL, both))),
         Section("One signal, two threads against one (wall clock)", list(_threads(best, "signal"))),
         Section("Hard data", list(best.against_peer("hard", _hard_goals(best), both))),
-        Section("Hard data against our noise, an element", list(_hard_to_noise(best))),
+        Section("Hard data against noise, ours, per element", list(_hard_to_noise(best))),
         Section(
-            "One lambda an edge against one for all",
+            "One lambda per edge against one for all",
             [
                 *best.against_group("edges_varied", "rows", EDGES),
                 *best.against_group("edges_equal", "rows", EDGES),
             ],
         ),
-        Section("One lambda an edge", list(best.against_peer("edges_varied", {}, both))),
+        Section("One lambda per edge", list(best.against_peer("edges_varied", {}, both))),
         Section(
-            "One lambda a row against one for all",
+            "One lambda per row against one for all",
             list(best.against_group("lam_per_row", "rows", None)),
         ),
         Section(
@@ -201,7 +201,7 @@ def sections(measurements: Measurements) -> list[Section]:
             list(_newton(best, "halving", "ours:{}", None)),
         ),
         Section(
-            "An image to the objective value that prox_tv reaches by itself",
+            "An image, to the objective value that prox_tv reaches with its defaults",
             [
                 *_images(best, "image", "ours:{}", DOUGLAS_RACHFORD, IMAGE),
                 *_images(best, "image", "algorithm_1:{}", DOUGLAS_RACHFORD, {}),
@@ -216,11 +216,11 @@ def sections(measurements: Measurements) -> list[Section]:
         ),
         Section("An image, two threads against one (wall clock)", list(_threads(best, "image"))),
         Section(
-            "An image as near the solution as scikit-image comes by itself",
+            "An image, as near to the solution as scikit-image with its defaults",
             list(_images(best, "image_inner", "ours:{}", SPLIT_BREGMAN, {})),
         ),
         Section("bfloat16 against float32", bf16),
-        Section("An empty call (as ours) against the fastest peer", list(_empty_calls(best))),
+        Section("An empty call (column ours) against the fastest peer", list(_empty_calls(best))),
     ]
 
 

@@ -1,6 +1,6 @@
 """Medians of a benchmark run, from the program's JSON to the small file that is kept.
 
-Knows nothing of goals and tables.
+Knows nothing about goals and tables.
 """
 
 import json
@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-BEST = "best"  # the instruction set that the library chooses by itself
-CUDA = "cuda"  # the one run that the results of a GPU have
-STUDY = {"study_cpu": "cpu", "study_cuda": "gpu"}  # that of bench/study, and what names its machine
+BEST = "best"  # the instruction set that the library selects by default
+CUDA = "cuda"  # the only run in the results of a GPU
+STUDY = {"study_cpu": "cpu", "study_cuda": "gpu"}  # run of bench/study, and key of its machine name
 ABOUT = (
     *("date", "commit", "tautstring", "compiler", "peers"),
     *("cpu", "cpu_flags", "cores", "caches", "threads"),
@@ -21,7 +21,7 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Median:
-    """The median of one benchmark's repetitions: in ns an element, on a GPU in ms."""
+    """The median of one benchmark's repetitions: in ns per element, on a GPU in ms."""
 
     cpu_ns: float = 0.0
     wall_ns: float = 0.0
@@ -29,46 +29,46 @@ class Median:
     copy_ms: float = 0.0  # of a plain copy of the same bytes, in the same run
     ratio_to_copy: float = 0.0
     spread: float = 0.0  # interquartile range of the (CPU) time, as a fraction of the median
-    bytes: int = 0  # read and written on a GPU, as often as its copy does
+    bytes: int = 0  # read and written on a GPU, as many as by its copy
     scratch_bytes: int = 0
     saved_bytes: int = 0  # for the backward
-    peak_bytes: int = 0  # of memory that a step allocates at a time, at most
+    peak_bytes: int = 0  # the most memory that a step has allocated at any time
     launches: int = 0
-    difference: float = 0.0  # the largest from the CPU's result, as a fraction of the range
-    iterations: int = 0  # that a solver which is stopped at some accuracy took, at most
-    left: float = 0.0  # share of rows that it did not solve
+    difference: float = 0.0  # the largest difference from the CPU's result, as a fraction of range
+    iterations: int = 0  # the most iterations, for a solver that stops at some accuracy
+    left: float = 0.0  # share of rows that the solver did not solve
     error: str = ""  # why there is no time
 
     @property
     def wrong(self) -> bool:
-        """Whether the result was not the right one; other errors are failed calls."""
+        """Whether the result was wrong; other errors are failed calls."""
         return self.error.startswith("WRONG")
 
 
 @dataclass
 class Measurements:
-    """All medians by instruction set (or CUDA) and name, and what they were measured on."""
+    """All medians by instruction set (or CUDA) and name, and the machine they are from."""
 
     about: dict[str, str]
-    trials: dict[str, str] = field(default_factory=dict)  # of every peer, by case
+    trials: dict[str, str] = field(default_factory=dict)  # trials of every peer, by case
     runs: dict[str, dict[str, Median]] = field(default_factory=dict)
 
     @property
     def device(self) -> str:
-        """Returns cpu or cuda, or the name of the one run of the study."""
+        """Return cpu or cuda, or the name of the only run of the study."""
         for study in STUDY:
             if study in self.runs:
                 return study
         return "cuda" if CUDA in self.runs else "cpu"
 
     def file_name(self) -> str:
-        """Returns DEVICE-DATE-MACHINE, without a suffix."""
+        """Return DEVICE-DATE-MACHINE, without a suffix."""
         name = self.about[STUDY.get(self.device, "gpu" if self.device == "cuda" else "cpu")]
         machine = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
         return f"{self.device}-{self.about['date'][:10]}-{machine}"
 
     def save(self, file: Path) -> None:
-        """Writes one line a benchmark, so that two files can be compared line by line."""
+        """Write one line per benchmark, so that two files can be compared line by line."""
 
         def lines(entries: dict[str, Any]) -> str:
             return ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in entries.items())
@@ -91,7 +91,7 @@ class Measurements:
 
 
 def load(files: list[Path]) -> Measurements:
-    """Reads a file that `save` or a GPU's benchmark wrote, or Google Benchmark's JSON of runs."""
+    """Read a file written by `save` or a GPU benchmark, or the JSON of Google Benchmark runs."""
     texts = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     if "about" in texts[0]:
         kept = texts[0]
@@ -138,7 +138,7 @@ def _commit() -> str:
 def _medians(benchmarks: list[dict[str, Any]]) -> dict[str, Median]:
     spreads = {b["run_name"]: b for b in benchmarks if b.get("aggregate_name") == "iqr"}
     medians = {}
-    # Repetitions were mixed; families count in the order of registration.
+    # Repetitions are interleaved; families are numbered in the order of registration.
     for entry in sorted(benchmarks, key=lambda b: b["family_index"]):
         name = entry["run_name"]
         if entry.get("error_occurred"):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Prints how a solver compares with its goals, wins and losses alike.
+"""Print how a solver compares with its goals, wins and losses alike.
 
 usage: bench/report.py FILE...                  the table as text
        bench/report.py --markdown FILE...       the table as Markdown
-       bench/report.py --overview FILE...       a small one, as in docs/cpu_speed.md
+       bench/report.py --overview FILE...       a small table, as in docs/cpu_speed.md
        bench/report.py --save FOLDER FILE...    as text, and saves FOLDER/DEVICE-DATE-MACHINE.json
 
-FILE is Google Benchmark's JSON of one run or of several with different TAUTSTRING_CPU, the JSON of
-tautstring_bench_cuda or of bench/study, or one file that --save wrote. Those under bench/results
-are kept: one for a machine and a day.
+FILE is the JSON of Google Benchmark, of one run or of several with different TAUTSTRING_CPU, the
+JSON of tautstring_bench_cuda or of bench/study, or a file that --save wrote. bench/results has the
+files that are kept: one per machine and day.
 """
 
 import argparse
@@ -24,27 +24,28 @@ from measurements import BEST, CUDA, STUDY, Measurements, Median, load
 
 HEADER = ("case", "ours", "against", "its", "ratio", "goal", "", "spread")
 NOTE_CPU = (
-    "Times are ns an element: medians of CPU time on one core, for threads of wall-clock time. "
-    "A ratio of 4x means 4 times as fast as the fastest peer (or one thread); one after <= goals "
-    "means that many times as slow. Ours also records the partition; peers get the same values as "
+    "Times are in ns per element: medians of CPU time on one core, or of wall-clock time for "
+    "threads. A ratio of 4x means 4 times as fast as the fastest peer (or one thread); with a goal "
+    "of <= it means 4 times as slow. Ours also records the partition; peers get the same values as "
     "float64. Spread: interquartile range of our time, and of the other's."
 )
 NOTE_CUDA = (
-    "Times are ms of a call on the GPU's clock: medians. A ratio is how many times as slow. Copy: "
-    "of x to y (backward: of grad_y to grad_x) in the same run. Ours also writes the partition; "
-    "the backward gives grad_x and one grad_lam a row. Images: lambda is one number, the backward "
-    "gives grad_x and a grad_lam for each row and each column; a copy moves as many bytes as x, y "
-    "and partitions of 4 bits a pixel and iteration have together, for large images 12.25 a pixel "
-    "and pass. Spread: interquartile range of our time, and of the other's where it is ours too."
+    "Times are in ms per call on the GPU's clock: medians. A ratio is how many times as slow. "
+    "Copy: of x to y (backward: of grad_y to grad_x) in the same run. Ours also writes the "
+    "partition; the backward returns grad_x and one grad_lam per row. Images: lambda is one "
+    "number, the backward returns grad_x and a grad_lam for each row and each column; a copy moves as many "
+    "bytes as x, y and partitions of 4 bits per pixel and iteration have together, for large "
+    "images 12.25 bytes per pixel and pass. Spread: interquartile range of our time, and of the "
+    "other's if that is ours too."
 )
 NOTE_STUDY = (
-    "Times are ms of a call from PyTorch: medians. A ratio is how many times as slow. Copy: of x "
+    "Times are in ms per call from PyTorch: medians. A ratio is how many times as slow. Copy: of x "
     "to y, in the same run. Spread: interquartile range of the first time, and of the other."
 )
 
 
 def sections(measurements: Measurements) -> list[Section]:
-    """All comparisons of the results' device."""
+    """Return all comparisons for the device of the results."""
     if measurements.device in STUDY:
         return study_goals.sections(measurements)
     if measurements.device == "cuda":
@@ -53,14 +54,14 @@ def sections(measurements: Measurements) -> list[Section]:
 
 
 def note(measurements: Measurements) -> str:
-    """Returns how to read the table."""
+    """Return how to read the table."""
     if measurements.device in STUDY:
         return NOTE_STUDY
     return NOTE_CUDA if measurements.device == "cuda" else NOTE_CPU
 
 
 def table(measurements: Measurements, section: Section) -> list[tuple[str, ...]]:
-    """Returns the cells of a section, without the header."""
+    """Return the cells of a section, without the header."""
     return [
         _cells(comparison, measurements.about.get("peers", ""))
         for comparison in section.comparisons
@@ -94,7 +95,7 @@ def _cells(comparison: Comparison, peers: str) -> tuple[str, ...]:
 
 
 def as_text(measurements: Measurements) -> str:
-    """Returns the whole report in aligned columns."""
+    """Return the whole report in aligned columns."""
     lines = [f"{key + ':':<11}{value}" for key, value in measurements.about.items()]
     shown = [(s.title, table(measurements, s)) for s in sections(measurements) if s.comparisons]
     rows = [HEADER, *(row for _, cells in shown for row in cells)]
@@ -113,7 +114,7 @@ def as_text(measurements: Measurements) -> str:
 
 
 def as_markdown(measurements: Measurements) -> str:
-    """Returns the whole report as Markdown tables."""
+    """Return the whole report as Markdown tables."""
     lines = ["| | |", "|---|---|"]
     lines += [f"| {key} | {value} |" for key, value in measurements.about.items()]
     for section in sections(measurements):
@@ -127,7 +128,7 @@ def as_markdown(measurements: Measurements) -> str:
 
 
 def as_overview(measurements: Measurements) -> str:
-    """Returns one small Markdown table: ns an element, and times the fastest peer's speed."""
+    """Return one small Markdown table: ns per element, and the speedup over the fastest peer."""
     best = Run(measurements.runs.get(BEST, {}))
     avx2 = Run(measurements.runs.get("avx2", {}))
     header = ("case", "fastest peer", "float32", "float64", "float32, AVX2")
@@ -153,7 +154,7 @@ def _pipes(row: tuple[str, ...]) -> str:
 
 
 def _memory(measurements: Measurements) -> list[str]:
-    """Lists the scratch memory of a call: it may grow with n and threads, not with rows."""
+    """Return the scratch memory of calls: it may grow with n and threads, not with rows."""
     found: dict[str, list[str]] = {}
     main_run = CUDA if measurements.device == "cuda" else BEST
     for name, median in measurements.runs.get(main_run, {}).items():
@@ -168,15 +169,15 @@ def _memory(measurements: Measurements) -> list[str]:
 
 
 def summary(measurements: Measurements) -> str:
-    """Returns the one line that says how many goals are met."""
+    """Return the line that says how many goals are met."""
     judged = [c for s in sections(measurements) for c in s.comparisons if c.goal is not None]
     met, missed, open_ = (sum(c.met is verdict for c in judged) for verdict in (True, False, None))
     return f"{met} goals met, {missed} missed, {open_} not measured."
 
 
 def main() -> None:
-    """Reads the arguments, prints and saves."""
-    parser = argparse.ArgumentParser(description="The benchmarks beside their goals.")
+    """Read the arguments, print and save."""
+    parser = argparse.ArgumentParser(description="Compare benchmarks with their goals.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--markdown", action="store_true", help="print Markdown")

@@ -1,4 +1,4 @@
-"""What the timing study compares, line by line. It has no goals: it is there to look at.
+"""What the timing study compares, line by line. It has no goals: it only informs.
 
 Names are as in bench/study: group/family/shape/lam/who.
 """
@@ -24,19 +24,19 @@ GROWING = {
 
 
 def sections(measurements: Measurements) -> list[Section]:
-    """All comparisons."""
+    """Return all comparisons."""
     (medians,) = measurements.runs.values()
     run = Run(medians)
     found = [Section("Table 1: others against our direct solver", list(_table1(run, medians)))]
     for group, title in GROWING.items():
         found.append(Section(f"{title}: against a copy", list(_against_copy(run, group))))
     found.append(Section("A training step's memory and time", list(_memory(run, medians))))
-    found.append(Section("Nets with TV layers against the same without", list(_nets(run))))
+    found.append(Section("Nets with TV layers against the same nets without", list(_nets(run))))
     return found
 
 
 def _who(medians: dict[str, Median], case: str) -> list[str]:
-    """Lists who was measured at a case, without the part at the end of their names."""
+    """Return who was measured at a case, without the part at the end of the name."""
     found = (name.removeprefix(case + "/") for name in medians if name.startswith(case + "/"))
     return list(dict.fromkeys(who.rsplit(":", 1)[0] for who in found))
 

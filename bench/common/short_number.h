@@ -1,4 +1,4 @@
-// Numbers as the names of benchmarks and their faults show them: 0.05, 1, 2000.
+// Numbers as shown in the names of benchmarks and in their errors: 0.05, 1, 2000.
 #pragma once
 
 #include <sstream>

@@ -1,4 +1,4 @@
-// What is told of many timings of one benchmark.
+// Statistics of many timings of one benchmark.
 #pragma once
 
 #include <vector>

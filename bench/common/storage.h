@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// Storage of a bfloat16: the upper half of a float32. constexpr, so that a GPU can convert too.
+/// Storage of a bfloat16: the upper half of a float32. constexpr, so that GPU code can convert too.
 struct BFloat16 {
   std::uint16_t bits = 0;
 
@@ -55,14 +55,14 @@ template <class T>
   return wide;
 }
 
-/// What rounding to T may change in the largest of the values.
+/// The most that rounding to T may change any of the values.
 template <class T>
 [[nodiscard]] double rounding_of(std::span<const double> values) {
   const auto [low, high] = std::ranges::minmax(values);
   return Storage<T>::kUnitInLastPlace * std::max(std::abs(low), std::abs(high));
 }
 
-/// A view of an array without gaps.
+/// A view of a contiguous array.
 template <class T>
 [[nodiscard]] auto view_of(T* data, const tautstring::Sizes& shape) {
   using Data = std::conditional_t<std::is_const_v<T>, const void, void>;

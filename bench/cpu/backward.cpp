@@ -24,8 +24,8 @@ struct BackwardCase {
   const char* place;  // where the gradients are: in cache or not
   Data data;
   double lam = 0;
-  // Partitions are small beside the gradients: with several in turn the branch predictor cannot
-  // learn one, and the gradients stay where they are.
+  // Partitions are small compared with the gradients: using several in turn keeps the branch
+  // predictor from learning one, while the gradients stay where they are.
   std::size_t partitions = 1;
 
   [[nodiscard]] std::string name() const {
@@ -38,7 +38,7 @@ constexpr double kTolerance = 1e-6;  // of gradients that are a few units large
 
 using Partition = std::vector<std::uint32_t>;
 
-/// Nothing where the solver fails.
+/// Returns nothing if the solver fails.
 std::vector<Partition> solve(const BackwardCase& c) {
   auto& batches = batches_of<float>(c.data);
   std::vector<float> y(c.data.elements());

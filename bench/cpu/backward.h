@@ -1,4 +1,4 @@
-// Benchmarks of the backward, beside a plain copy of the same bytes.
+// Benchmarks of the backward, compared with a plain copy of the same bytes.
 #pragma once
 
 namespace bench {

@@ -39,7 +39,7 @@ double cpu_seconds() {
 
 /// Solves row after row until the time is up, and compares these rows with the reference.
 void play_round(Trial& trial, const PeerBatch& all, std::span<const double> reference) {
-  // What the solver before has left there would pass for this one's result.
+  // Otherwise the result of the previous solver could pass for this one's.
   std::fill_n(all.y, reference.size(), std::numeric_limits<double>::quiet_NaN());
   PeerBatch batch = all;
   int solved = 0;
@@ -60,10 +60,11 @@ void play_round(Trial& trial, const PeerBatch& all, std::span<const double> refe
   trial.ns_per_element = std::min(trial.ns_per_element, taken * 1e9 / static_cast<double>(done));
   const double difference = largest_difference(reference.first(done), std::span(all.y, done));
   const double error = difference / range_of(std::span(all.x, done));
-  if (!(error <= trial.error)) trial.error = error;  // also where it is NaN
+  if (!(error <= trial.error)) trial.error = error;  // also if it is NaN
 }
 
-/// The rounds of all solvers take turns, so that what else happens on the machine hits none alone.
+/// The rounds of all solvers are interleaved, so that other load on the machine affects all of
+/// them.
 std::vector<Trial> play(const std::vector<const PeerSolver*>& solvers, const PeerBatch& batch,
                         std::span<const double> reference) {
   std::vector<Trial> trials;
@@ -117,7 +118,7 @@ void measure(benchmark::State& state, const ForwardCase& c, const PeerSolver& so
     solver.solve(peer_batch(c, batches.next(), y.data(), edge_lam));
     benchmark::ClobberMemory();
   };
-  solve_next();  // as ours: not timed
+  solve_next();  // untimed, as for ours
   for (auto _ : state) solve_next();
   count_elements(state, c.data.elements());
 }
@@ -140,7 +141,7 @@ std::string add_fastest_peers(const ForwardCase& c, const Peers& peers,
   std::vector<double> edge_lam = edge_lam_of(tried);
   std::string why;
   const auto reference = certified_solution(tried, std::span(x, y.size()), why);
-  if (reference.empty()) return "not tried, for there is nothing to compare with: " + why;
+  if (reference.empty()) return "not tried, because there is no reference: " + why;
 
   const std::vector<Trial> trials =
       play(candidates, peer_batch(tried, x, y.data(), edge_lam), reference);

@@ -1,4 +1,4 @@
-// Which peer is the fastest at a case: a short trial of each, in which its result is checked.
+// Finds the fastest peers of a case, by a short trial of each that also checks its result.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace bench {
 
-/// Registers the fastest peers of a case (all that come near the best), of those solvers whose
-/// benchmark's name is `wanted`. Returns a line with every solver's time, in ns an element, or
-/// what is wrong with it; empty where no solver took part.
+/// Registers the fastest peers of a case (all that come near the best), among the solvers whose
+/// benchmark name is `wanted`. Returns a line with every solver's time, in ns per element, or what
+/// is wrong with it; empty if no solver took part.
 std::string add_fastest_peers(const ForwardCase& c, const Peers& peers,
                               const std::function<bool(const std::string&)>& wanted);
 

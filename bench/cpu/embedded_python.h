@@ -1,5 +1,5 @@
 // A Python interpreter in this process, for peers without C functions: so their repetitions are
-// mixed with all others, and timed by the same clock.
+// interleaved with all others and timed by the same clock.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,14 @@ namespace bench {
 
 class EmbeddedPython {
  public:
-  /// `library` is Python's shared library; `packages` goes first where modules are looked for.
+  /// `library` is Python's shared library; `packages` comes first in the module search path.
   EmbeddedPython(const std::string& library, std::filesystem::path packages);
 
   [[nodiscard]] bool available() const { return initialize_ != nullptr && run_ != nullptr; }
 
-  /// Runs a statement after the definitions that it needs; these, like the interpreter, are
-  /// started once, for the rest of the process's life. What Python has to say about an error it
-  /// prints; here it is false.
+  /// Runs a statement after the definitions that it needs. These run once, like the start of the
+  /// interpreter, which lives as long as the process. Returns false on an error; Python prints the
+  /// details.
   [[nodiscard]] bool run(const std::string& definitions, const std::string& statement) const;
 
  private:

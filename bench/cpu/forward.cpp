@@ -38,7 +38,7 @@ void solve(benchmark::State& state, const ForwardCase& c, int threads, const std
     return solve_batch(x).ok() ? difference_from_reference(c, x, y) : "prox_tv1d failed";
   });
   if (!fault.empty()) return state.SkipWithError(fault.c_str());
-  // The first call after another benchmark finds none of its memory in the caches.
+  // After another benchmark, the memory of the first call is not in the caches.
   if (!solve_batch(batches.next()).ok()) return state.SkipWithError("prox_tv1d failed");
   for (auto _ : state) {
     if (!solve_batch(batches.next()).ok()) return state.SkipWithError("prox_tv1d failed");

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// Registers the case for each dtype and number of threads it asks for, under this name.
+/// Registers the case under this name, for each of its dtypes and numbers of threads.
 void add_ours(const ForwardCase& c, const std::string& who = "ours");
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// What a forward benchmark solves: the data, the shape it has, and the penalty.
+// A forward case: its data, shape and penalty.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace bench {
 enum class LamKind : std::uint8_t { number, per_row, per_edge_equal, per_edge_varied };
 
 struct ForwardCase {
-  std::string group;  // what the case is compared with; the goals are by group
+  std::string group;  // selects what the case is compared with, and its goals
   Data data;
   double lam = 0;
   LamKind lam_kind = LamKind::number;
@@ -28,8 +28,8 @@ struct ForwardCase {
 
 [[nodiscard]] std::vector<ForwardCase> forward_cases();
 
-/// The penalties of a case that has an array of them: in [lam / 2, 3 lam / 2], or all equal. As
-/// float32, like the data, so that every solver gets the same problem.
+/// The penalties of a case with an array of them: in [lam / 2, 3 lam / 2], or all equal. float32,
+/// like the data, so that every solver gets the same problem.
 [[nodiscard]] std::vector<float> lam_values(const ForwardCase& c);
 
 }  // namespace bench

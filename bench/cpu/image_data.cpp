@@ -26,9 +26,9 @@ GreyImage noise() {
   return {kNoise.name, pixels};
 }
 
-/// What a photo of natural things has: soft light, sharp outlines of objects of all sizes before
-/// one another (discs whose number falls with the cube of their radius, each with a slope and a
-/// fine grain of its own), a little sensor noise, 8 bits.
+/// Has the properties of a natural photo: soft light, sharp outlines of overlapping objects of all
+/// sizes (discs whose number falls with the cube of their radius, each with its own slope and fine
+/// grain), a little sensor noise, 8 bits.
 GreyImage scene() {
   constexpr int kDiscs = 4000;
   constexpr float kSmallest = 3;
@@ -85,7 +85,7 @@ vips::VImage middle_of_photo(const std::string& file) {
 
 GreyImage photo(const std::string& file) {
   if (VIPS_INIT("tautstring_bench_cpu") != 0) {
-    throw std::runtime_error("--photo: libvips does not start");
+    throw std::runtime_error("--photo: cannot start libvips");
   }
   try {
     std::vector<float> pixels(kPixels);

@@ -11,12 +11,12 @@ inline constexpr int kImageSide = 512;
 
 struct GreyImage {
   std::string family;
-  std::vector<float> pixels;  // kImageSide rows of as many
+  std::vector<float> pixels;  // kImageSide x kImageSide
 };
 
-/// The images to measure: noise, and the photo in the file, its middle in [0, 1]; without a file a
-/// rendered scene in its place. Throws std::runtime_error with a reason for the user where there is
-/// no such image in the file.
+/// The images to measure: noise, and the middle of the photo in the file, in [0, 1]. Without a
+/// file, a rendered scene replaces the photo. Throws std::runtime_error with a message for the user
+/// if the file has no such image.
 [[nodiscard]] std::vector<GreyImage> benchmark_images(const std::string& photo_file);
 
 }  // namespace bench

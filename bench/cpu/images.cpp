@@ -59,7 +59,7 @@ double objective(const Problem& problem, const std::vector<double>& y) {
   return fidelity / 2 + problem.lam * variation;
 }
 
-/// Our solver on one image, with memory and threads that stay from call to call.
+/// Our solver on one image, with memory and threads that are kept from call to call.
 template <class T>
 class OurImage {
  public:
@@ -83,7 +83,7 @@ class OurImage {
   [[nodiscard]] bool solve(int iterations) {
     return solve({.method = method_, .iterations = iterations}, {});
   }
-  /// Whether the result is so near, by its own duality gap.
+  /// Returns whether the result reaches this gap, by its own duality gap.
   [[nodiscard]] bool solve_to(double relative_gap) {
     double gap = 0;
     const tautstring::Solver2d solver = {
@@ -112,11 +112,11 @@ class OurImage {
   tautstring::Context context_;
 };
 
-/// How far a result is from the solution, the smaller the better.
+/// The distance of a result from the solution; smaller is better.
 using Measure = std::function<double(const std::vector<double>& y)>;
 
-/// The root mean square over the inner half of rows and columns, where what is held at the border
-/// is felt least.
+/// The root mean square over the inner half of rows and columns, where the border has the least
+/// effect.
 double inner_distance(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   for (std::size_t r = kSide / 4; r < kSide * 3 / 4; ++r) {
@@ -128,14 +128,14 @@ double inner_distance(const std::vector<double>& a, const std::vector<double>& b
   return std::sqrt(sum / (kSide / 2.0) / (kSide / 2.0));
 }
 
-/// What distances are taken from; empty where it was not found.
+/// The reference for distances; empty if it was not found.
 std::vector<double> near_solution(const Problem& problem) {
   constexpr double kRelativeGap = 1e-8;
   OurImage<double> image(problem, tautstring::Method2d::accelerated, 1);
   return image.solve_to(kRelativeGap) ? image.y() : std::vector<double>();
 }
 
-/// Objectives where they can be compared, else distances.
+/// The objective if objectives can be compared, otherwise the distance.
 Measure measure_for(const PeerImageSolver& peer, const Problem& problem) {
   if (!peer.holds_border) {
     return [problem](const std::vector<double>& y) { return objective(problem, y); };
@@ -146,7 +146,7 @@ Measure measure_for(const PeerImageSolver& peer, const Problem& problem) {
   };
 }
 
-/// What a peer's result measures, NaN where it failed.
+/// The measure of a peer's result; NaN if it failed.
 double measure_peer(const PeerImageSolver& peer, const Problem& problem, const Measure& measure) {
   std::vector<double> x(problem.image->pixels.begin(), problem.image->pixels.end());
   std::vector<double> y(x.size(), std::numeric_limits<double>::quiet_NaN());
@@ -154,8 +154,8 @@ double measure_peer(const PeerImageSolver& peer, const Problem& problem, const M
   return peer.solve(image) ? measure(y) : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The fewest iterations after which a result measures no more than `most`; 0 where none up to
-/// kMostIterations does. More iterations are taken to be better.
+/// The fewest iterations after which the measure is at most `most`; 0 if kMostIterations do not
+/// reach it. Assumes that more iterations are better.
 template <class T>
 int fewest_iterations(const Problem& problem, tautstring::Method2d method, const Measure& measure,
                       double most) {
@@ -179,10 +179,11 @@ int fewest_iterations(const Problem& problem, tautstring::Method2d method, const
 template <class T>
 void time_ours(benchmark::State& state, const Problem& problem, const Variant& variant,
                int iterations) {
-  if (iterations == 0) return state.SkipWithError("does not come as near as the peer");
+  if (iterations == 0)
+    return state.SkipWithError("does not come as near to the solution as the peer");
   OurImage<T> image(problem, variant.method, variant.threads);
-  // As with rows, the first call is not timed. One image does: no predictor learns the branches of
-  // so many passes, each over other values.
+  // As with rows, the first call is not timed. One image is enough: no branch predictor learns the
+  // branches of so many passes over different values.
   if (!image.solve(iterations)) return state.SkipWithError("prox_tv2d failed");
   for (auto _ : state) {
     if (!image.solve(iterations)) return state.SkipWithError("prox_tv2d failed");
@@ -211,7 +212,7 @@ std::string case_name(const Problem& problem, const PeerImageSolver& peer) {
          "x" + side + "/lam:" + short_number(problem.lam);
 }
 
-/// Returns what the peer reached; empty where nothing is wanted.
+/// Returns what the peer reached; empty if nothing is wanted.
 std::string add_case(const Problem& problem, const PeerImageSolver& peer,
                      const std::function<bool(const std::string&)>& wanted) {
   const std::string start = case_name(problem, peer) + "/";
@@ -238,7 +239,7 @@ std::string add_case(const Problem& problem, const PeerImageSolver& peer,
     const std::string name = start + variant.name();
     if (!wanted(name)) continue;
     prepare();
-    // Threads do not change a bit.
+    // The result does not depend on the number of threads.
     const auto [found, is_new] = needed.try_emplace({variant.what, variant.is_float64});
     if (is_new) {
       const auto fewest = variant.is_float64 ? fewest_iterations<double> : fewest_iterations<float>;

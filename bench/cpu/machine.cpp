@@ -6,7 +6,7 @@
 namespace bench {
 namespace {
 
-/// The first value of a field of the kernel's description of the CPUs.
+/// The first value of a field of /proc/cpuinfo.
 std::string cpuinfo(const std::string& field) {
   std::ifstream lines("/proc/cpuinfo");
   for (std::string line; std::getline(lines, line);) {
@@ -19,7 +19,7 @@ std::string cpuinfo(const std::string& field) {
 }  // namespace
 
 std::string cpu_model() {
-  // Virtual machines often hide the name; family and model tell the generation then.
+  // Virtual machines often hide the name; family and model then identify the generation.
   return cpuinfo("model name") + ", family " + cpuinfo("cpu family") + ", model " +
          cpuinfo("model\t");
 }

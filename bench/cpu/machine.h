@@ -1,4 +1,4 @@
-// What the results say about the machine.
+// The description of the machine in the results.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The CPU solver beside other libraries' on the same data, in one process and, but where a name
-// says otherwise, on one core. bench/report.py makes the table of the results.
+// The CPU solver compared with other libraries on the same data, in one process and on one core,
+// unless a name says otherwise. bench/report.py makes the table of the results.
 // usage: tautstring_bench_cpu [--peers=FOLDER] [--photo=FILE] [Google Benchmark's options]
 #include <benchmark/benchmark.h>
 #include <tautstring/tautstring.h>
@@ -21,7 +21,7 @@
 
 namespace {
 
-/// One line a benchmark: the median. All statistics and counters are in the JSON.
+/// One line per benchmark: the median. All statistics and counters are in the JSON.
 class MedianReporter final : public benchmark::ConsoleReporter {
  public:
   MedianReporter() : ConsoleReporter(OO_None) {}
@@ -29,7 +29,7 @@ class MedianReporter final : public benchmark::ConsoleReporter {
   void ReportRuns(const std::vector<Run>& runs) override {
     std::vector<Run> shown;
     for (const Run& run : runs) {
-      const bool is_repetition = run.run_type == Run::RT_Iteration;  // all that there is, or failed
+      const bool is_repetition = run.run_type == Run::RT_Iteration;  // the only one, or failed
       if (is_repetition ? !shown.empty() : run.aggregate_name != "median") continue;
       auto& counters = shown.emplace_back(run).counters;
       counters.erase("elements");
@@ -57,7 +57,7 @@ void describe_run(const bench::Peers& peers) {
   benchmark::AddCustomContext("cpu", bench::cpu_model());
   benchmark::AddCustomContext("cpu_flags", bench::vector_flags());
   benchmark::AddCustomContext("cpu_target", forced == nullptr ? "best" : forced);
-  benchmark::AddCustomContext("threads", "1, but where a case says otherwise");
+  benchmark::AddCustomContext("threads", "1 unless the case says otherwise");
   benchmark::AddCustomContext("peers", peers.summary);
 }
 
@@ -79,7 +79,7 @@ void add_all(const bench::Peers& peers, const std::vector<bench::GreyImage>& ima
   }
 }
 
-/// Whether the argument is the option, which begins with its name and "="; then its value is taken.
+/// If the argument begins with `option` ("--name="), stores its value and returns true.
 bool takes(std::string_view argument, std::string_view option, std::string& value) {
   if (!argument.starts_with(option)) return false;
   value = argument.substr(option.size());
@@ -91,8 +91,8 @@ bool takes(std::string_view argument, std::string_view option, std::string& valu
 int main(int argc, char** argv) try {
   std::string peers_folder;
   std::string photo_file;
-  // Defaults stand first: the last of an option counts. Repetitions of all benchmarks are mixed, so
-  // that what else happens on the machine does not hit all those of one.
+  // Defaults come first: the last value of an option counts. Repetitions of all benchmarks are
+  // interleaved, so that other load on the machine does not affect all repetitions of one.
   std::string defaults[] = {"--benchmark_repetitions=7", "--benchmark_min_time=0.08",
                             "--benchmark_report_aggregates_only=true",
                             "--benchmark_enable_random_interleaving=true"};
@@ -112,10 +112,10 @@ int main(int argc, char** argv) try {
   const std::vector<bench::GreyImage> images = bench::benchmark_images(photo_file);
   const bench::Peers peers = bench::load_peers(peers_folder);
   std::cerr << "peers: " << peers.summary
-            << (peers.solvers.empty() ? "; only ours is timed\n" : "; trying each on each case\n");
+            << (peers.solvers.empty() ? "; timing only ours\n" : "; trying each on each case\n");
   describe_run(peers);
   add_all(peers, images);
-  std::cerr << "repetitions are mixed: the results come towards the end, after some minutes\n";
+  std::cerr << "repetitions are interleaved: results appear near the end, after some minutes\n";
   MedianReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();

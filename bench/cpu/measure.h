@@ -1,4 +1,4 @@
-// What all benchmarks share: the statistics, and the counters that the report reads.
+// Shared by all benchmarks: the statistics, and the counters that the report reads.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -9,15 +9,15 @@
 
 namespace bench {
 
-/// Registers a benchmark. CPU time is what the report compares (another program's share of the core
-/// is not counted), but for threads.
+/// Registers a benchmark. The report compares CPU time, which does not count other programs on the
+/// core; with several threads it compares wall-clock time.
 void add_benchmark(const std::string& name, std::function<void(benchmark::State&)> function);
 
-/// Says how many elements an iteration works on; the report divides by them.
+/// Sets the number of elements of an iteration; the report divides by it.
 void count_elements(benchmark::State& state, std::size_t elements);
 
-/// What `check` finds wrong with a benchmark's result, empty if nothing. It is called once for a
-/// name, not for each repetition; what it found holds for all of them.
+/// Returns what `check` finds wrong with a benchmark's result; empty if nothing. `check` is called
+/// once per name; its result applies to all repetitions.
 [[nodiscard]] const std::string& fault_of(const std::string& name,
                                           const std::function<std::string()>& check);
 

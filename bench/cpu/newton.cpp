@@ -30,7 +30,7 @@ std::vector<ForwardCase> newton_cases() {
   return cases;
 }
 
-/// The solver by itself: rows that do not converge stay as they are, and are counted.
+/// The solver alone: rows that do not converge are left as they are and counted.
 template <class T>
 void solve(benchmark::State& state, const ForwardCase& c, tautstring::LineSearch line_search,
            const std::string& name) {

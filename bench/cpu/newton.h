@@ -1,4 +1,4 @@
-// The Newton solver beside the direct one and beside prox_tv's projected Newton.
+// The Newton solver, compared with the direct one and with prox_tv's projected Newton.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-/// Registers all of it, as far as `wanted`; says of each case what the peer's trial showed.
+/// Registers all benchmarks whose name is `wanted`. Returns the peer's trial for each case.
 [[nodiscard]] std::map<std::string, std::string> add_newton(
     const Peers& peers, const std::function<bool(const std::string&)>& wanted);
 

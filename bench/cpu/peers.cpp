@@ -17,7 +17,7 @@
 namespace bench {
 namespace {
 
-/// Solves a batch row by row, for no peer has a faster batched entry; `call` solves a row.
+/// Solves a batch row by row, since no peer has a faster batched function; `call` solves a row.
 template <class Call>
 PeerSolver uniform(std::string name, Call call) {
   const auto solve = [call](const PeerBatch& batch) {
@@ -40,14 +40,14 @@ PeerSolver weighted(std::string name, Call call) {
   return {.name = std::move(name), .takes_edge_lam = true, .solve = solve};
 }
 
-/// A module, loaded for the rest of the process's life.
+/// A module that stays loaded as long as the process runs.
 class Module {
  public:
   Module(const std::string& path, int mode)
       : handle_(path.empty() ? nullptr : dlopen(path.c_str(), mode)) {}
   [[nodiscard]] bool loaded() const { return handle_ != nullptr; }
 
-  /// Adds the solver that `make` makes of the function, where the module has it.
+  /// If the module has the function, adds the solver that `make` makes from it.
   template <class Function, class Solver, class Make>
   void add(std::vector<Solver>& solvers, const char* function, Make make) const {
     auto* const found = reinterpret_cast<Function*>(dlsym(handle_, function));
@@ -58,10 +58,10 @@ class Module {
   void* handle_;
 };
 
-constexpr double kDefaultDescent = 0.05;  // projected Newton's `sigma` in prox_tv's own interface
+constexpr double kDefaultDescent = 0.05;  // `sigma` of projected Newton in prox_tv's own interface
 
-// The functions' declarations are those of the peers' documented interfaces. Each minimises
-// 1/2 |y - x|^2 + lam TV(y), as we do; choosing the fastest checks that.
+// The declarations follow the peers' documented interfaces. Each function minimises
+// 1/2 |y - x|^2 + lam TV(y), as we do; the trials check that.
 
 void add_prox_tv(const Module& module, Peers& peers) {
   std::vector<PeerSolver>& solvers = peers.solvers;
@@ -127,7 +127,7 @@ void add_prox_tv(const Module& module, Peers& peers) {
       constexpr double kAbsolute = 1;      // the norm of the differences, along both directions
       constexpr int kUsualIterations = 0;  // 35
       double info[8] = {};
-      // It reads column by column; with one lam for all the transposed image does as well.
+      // It reads column by column; with one lam for all, the transposed image is equivalent.
       f(static_cast<std::size_t>(image.width), static_cast<std::size_t>(image.height), image.x,
         image.lam, image.lam, kAbsolute, kAbsolute, image.y, image.threads, kUsualIterations, info);
       return true;
@@ -146,8 +146,9 @@ void add_condat_tv(const Module& module, Peers& peers) {
       });
 }
 
-/// Minimises sum of |differences| + weight / 2 |y - x|^2, whatever is said of `weight` elsewhere:
-/// so weight is 1 / lam. Beyond the border it puts the samples as they came and leaves them there.
+/// Minimises the sum of |differences| + weight / 2 |y - x|^2, although its documentation defines
+/// `weight` differently: so weight is 1 / lam. Beyond the border it uses fixed copies of the
+/// samples.
 constexpr const char* kSplitBregman = R"(
 import ctypes
 import numpy
@@ -206,7 +207,7 @@ Peers load_peers(const std::string& folder) {
                                                        : "could not be loaded";
     peers.summary.append(peers.summary.empty() ? "" : ", ").append(name).append(" ").append(state);
   };
-  // The modules refer to Python's symbols; none of them is ever called.
+  // The modules need Python's symbols, but never call any of them.
   const Module python(list["python"].path, RTLD_LAZY | RTLD_GLOBAL);
   const std::pair<const char*, void (*)(const Module&, Peers&)> known[] = {
       {"prox_tv", add_prox_tv}, {"condat_tv", add_condat_tv}};
@@ -225,7 +226,7 @@ Peers load_peers(const std::string& folder) {
 
 PeerSolver empty_call() {
   void (*nothing)(double*, double*, int, double) = [](double*, double*, int, double) {};
-  benchmark::DoNotOptimize(nothing);  // as unknown to the compiler as a function found by name
+  benchmark::DoNotOptimize(nothing);  // hidden from the compiler, like a function found by name
   return uniform("empty_call",
                  [nothing](double* x, double* y, int n, double lam) { nothing(x, y, n, lam); });
 }

@@ -1,6 +1,6 @@
-// Other libraries' solvers, called through the C functions of their installed modules, or through
-// Python where these have none. Nothing of theirs is built in: what bench/peers/install has
-// installed is loaded at run time.
+// Solvers of other libraries, called through the C functions of their installed modules, or through
+// Python if these have none. No code of theirs is built in: what bench/peers/install has installed
+// is loaded at run time.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-/// A batch as the peers see it. `edge_lam` (n - 1 a row) goes before `lam` where it is given.
+/// A batch in the form that peers take. If `edge_lam` (n - 1 per row) is given, it replaces `lam`.
 struct PeerBatch {
   double* x = nullptr;
   double* y = nullptr;
@@ -25,7 +25,7 @@ struct PeerSolver {
   std::function<void(const PeerBatch&)> solve;
 };
 
-/// An image without gaps, as the peers see it; one lam for all edges.
+/// A contiguous image in the form that peers take; one lam for all edges.
 struct PeerImage {
   double* x = nullptr;
   double* y = nullptr;
@@ -35,12 +35,12 @@ struct PeerImage {
   int threads = 1;
 };
 
-/// Minimises 1/2 |y - x|^2 + lam (sum of |differences| along rows and columns), as we do, by as
-/// many iterations as it makes where its caller does not say.
+/// Minimises 1/2 |y - x|^2 + lam (sum of |differences| along rows and columns), as we do, with its
+/// default number of iterations.
 struct PeerImageSolver {
   std::string name;
   bool takes_threads = false;
-  /// The pixels along its border are held to values that are not the problem's.
+  /// Whether pixels along the border are tied to values that are not part of the problem.
   bool holds_border = false;
   /// Returns whether it worked.
   std::function<bool(const PeerImage&)> solve;
@@ -52,11 +52,11 @@ struct Peers {
   std::string summary;  // names and versions, and what could not be loaded
 };
 
-/// Loads what `folder`/peers.tsv lists. No folder, or a module that cannot be loaded, is no error:
-/// the summary says so.
+/// Loads what `folder`/peers.tsv lists. A missing folder, or a module that cannot be loaded, is not
+/// an error: the summary says so.
 [[nodiscard]] Peers load_peers(const std::string& folder);
 
-/// A solver that does nothing, called the way all the others are.
+/// A solver that does nothing, called in the same way as the others.
 [[nodiscard]] PeerSolver empty_call();
 
 }  // namespace bench

@@ -42,7 +42,7 @@ template <class T>
   return {.x = view_of(x, c.shape()), .lam = penalty.lam(), .dim = c.dim()};
 }
 
-/// The right answer of a case for the batch `x`, or nothing and in `why` the reason.
+/// The correct result of a case for the batch `x`; on failure nothing, and the reason in `why`.
 [[nodiscard]] inline std::vector<double> certified_solution(const ForwardCase& c,
                                                             std::span<const double> x,
                                                             std::string& why) {
@@ -50,7 +50,7 @@ template <class T>
   return certified_solution(problem_of(c, x.data(), penalty), why);
 }
 
-/// Says how wrong a result is; empty if it is right.
+/// Returns a text with the error of a result; empty if it is correct.
 template <class T>
 [[nodiscard]] std::string difference_from_reference(const ForwardCase& c, const T* x,
                                                     const std::vector<T>& y) {
@@ -64,7 +64,7 @@ template <class T>
   return "wrong by " + short_number(error);
 }
 
-/// Memory that calls of a context find in its place from then on.
+/// A workspace that all later calls with a context use.
 class KeptWorkspace {
  public:
   KeptWorkspace(std::size_t bytes, tautstring::Context& context)

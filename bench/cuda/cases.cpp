@@ -47,7 +47,7 @@ void add_columns(std::vector<Case>& cases, std::int64_t elements) {
   }
 }
 
-/// Too few rows to fill a GPU by one row a thread.
+/// Too few rows to fill a GPU with one thread per row.
 void add_few_rows(std::vector<Case>& cases) {
   cases.push_back({.group = "paper", .layout = {.images = 8192, .n = 32}, .with_graph = true});
   for (const Layout& layout : {Layout{.images = 64, .n = 8192}, Layout{.images = 1, .n = 1'000'000},
@@ -59,7 +59,7 @@ void add_few_rows(std::vector<Case>& cases) {
 void add_ramps(std::vector<Case>& cases, std::int64_t elements) {
   const Layout layout = rows_of(4096, elements);
   cases.push_back({.group = "ramp", .family = Family::ramp, .layout = layout, .lam = kRampLam});
-  // One such row among noise, beside the noise alone and the row alone.
+  // One such row among noise, compared with the noise alone and the row alone.
   for (const Family family : {Family::noise_one_ramp, Family::noise}) {
     cases.push_back({.group = "one_ramp",
                      .family = family,
@@ -139,7 +139,7 @@ std::vector<Case> newton_cases() {
     return cases.emplace_back(Case{
         .group = "newton", .family = family, .layout = layout, .lam = lam, .with_backward = false});
   };
-  // The paper's.
+  // The paper's shapes.
   for (const Layout& layout : {Layout{.images = 8192, .n = 32}, Layout{.images = 65536, .n = 32},
                                Layout{.images = 16384, .n = 64}, Layout{.images = 14336, .n = 224}})
     add(Family::noise, layout, 1).dtypes = {DType::float32, DType::float64};

@@ -19,12 +19,12 @@ namespace {
 
 constexpr std::int64_t kCheckedRows = 64;
 
-/// The row of the batch that is the k-th of those checked; the middle row is among them.
+/// The index of the k-th checked row in the batch. The middle row is one of the checked rows.
 std::int64_t checked_row(const Layout& layout, std::int64_t k) {
   return k * layout.rows() / std::min(kCheckedRows, layout.rows());
 }
 
-/// The checked rows of an array on the GPU, without gaps.
+/// The checked rows of an array on the GPU, contiguous.
 template <class T>
 std::vector<T> fetch(const T* from, const Layout& layout) {
   const std::int64_t count = std::min(kCheckedRows, layout.rows());
@@ -44,7 +44,7 @@ std::vector<T> fetch(const T* from, const Layout& layout) {
   return rows;
 }
 
-/// The same of an array that has `n` elements for each row, rows one behind the other.
+/// The same for an array with `n` elements per row and contiguous rows.
 template <class T>
 std::vector<T> fetch(const T* from, const Layout& layout, std::int64_t n) {
   return fetch(from, {.images = layout.rows(), .n = n});

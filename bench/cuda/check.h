@@ -1,5 +1,5 @@
-// Whether the GPU's results are right: rows of them against the CPU's solution in float64, which is
-// proved optimal, and gradients against the CPU's from the GPU's own partition.
+// Checks the GPU's results: some rows against the CPU's solution in float64, which is proved
+// optimal, and gradients against the CPU's from the GPU's own partition.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ForwardArrays {
   const T* lam = nullptr;  // null: a number
 };
 
-/// The arrays of a backward call, on the GPU; one grad_lam a row.
+/// The arrays of a backward call, on the GPU; one grad_lam per row.
 template <class T>
 struct BackwardArrays {
   const std::uint32_t* partition = nullptr;
@@ -25,8 +25,8 @@ struct BackwardArrays {
   const T* grad_lam = nullptr;
 };
 
-/// Returns the largest difference as a fraction of a row's range; throws std::runtime_error where
-/// it is more than the dtype allows.
+/// Returns the largest difference as a fraction of a row's range. Throws std::runtime_error if it
+/// is more than the dtype allows.
 template <class T>
 [[nodiscard]] double check_forward(const Case& c, const ForwardArrays<T>& arrays);
 

@@ -1,4 +1,4 @@
-// The measures of a GPU's speed that need no solver: a plain copy and an empty launch.
+// Measures of a GPU's speed without a solver: a plain copy and an empty launch.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,7 +7,8 @@
 
 namespace bench {
 
-/// Copies by a kernel. `bytes` is rounded up to 16: allocations are larger than that anyway.
+/// Copies with a kernel. `bytes` is rounded up to a multiple of 16: allocations are large
+/// enough.
 void copy_by_kernel(const void* from, void* to, std::size_t bytes, cudaStream_t stream);
 
 void launch_nothing(cudaStream_t stream);

@@ -28,12 +28,12 @@ __device__ float value_of(Family family, const Layout& layout, std::uint64_t see
     case Family::ramp_noise: return static_cast<float>(i) + normal(seed, index);
     case Family::noise_one_ramp:
       return row == layout.middle_row() ? static_cast<float>(i) : step + normal(seed, index);
-    case Family::walk: return 0;  // needs the element before: see fill_walks
+    case Family::walk: return 0;  // needs the previous element: see fill_walks
   }
   return 0;
 }
 
-/// A thread makes one element; neighbours in memory are neighbours in a warp.
+/// Each thread generates one element; neighbours in memory are neighbours in a warp.
 template <class T>
 __global__ void fill_elements(Family family, Layout layout, std::uint64_t seed, T* values) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -43,7 +43,7 @@ __global__ void fill_elements(Family family, Layout layout, std::uint64_t seed, 
   values[at] = static_cast<T>(value_of(family, layout, seed, row, line % layout.n));
 }
 
-/// A thread makes one row.
+/// Each thread generates one row.
 template <class T>
 __global__ void fill_walks(Layout layout, std::uint64_t seed, T* values) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -57,7 +57,7 @@ __global__ void fill_walks(Layout layout, std::uint64_t seed, T* values) {
   }
 }
 
-/// A thread makes one penalty.
+/// Each thread generates one penalty.
 template <class T>
 __global__ void fill_lams(float lam, float ramp_lam, std::int64_t ramp_row, bool vary,
                           std::int64_t lams_a_row, std::int64_t count, T* values) {

@@ -1,5 +1,5 @@
-// Data, made on the GPU: values are made as float32, so that all dtypes get the same numbers (but
-// for bfloat16's rounding).
+// Data, generated on the GPU. Values are generated as float32, so that all dtypes get the same
+// numbers (except for the rounding of bfloat16).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,11 +12,12 @@ namespace bench {
 
 inline constexpr std::uint64_t kDataSeed = 1;
 
-/// Fills all rows of a case's layout. Other seeds give other data of the same family.
+/// Fills all rows of a case's layout. Other seeds generate other data of the same family.
 template <class T>
 void fill(Family family, const Layout& layout, std::uint64_t seed, T* values, cudaStream_t stream);
 
-/// Fills the penalties of a case that has an array of them: an edge's is in [lam / 2, 3 lam / 2].
+/// Fills the penalties of a case with an array of them: per-edge penalties are in [lam / 2, 3 lam /
+/// 2].
 template <class T>
 void fill_lam(const Case& c, T* values, cudaStream_t stream);
 

@@ -6,7 +6,7 @@ namespace bench {
 
 void check_cuda(cudaError_t error) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // else the next launch is blamed for it
+  cudaGetLastError();  // otherwise the next launch would report it
   throw std::runtime_error(cudaGetErrorString(error));
 }
 

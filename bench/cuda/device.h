@@ -1,4 +1,4 @@
-// Memory, streams and captured calls of the GPU, each freed by its owner. Every failure throws.
+// Memory, streams and captured calls of the GPU, each freed by its owner. All failures throw.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-/// Throws std::runtime_error with CUDA's own words.
+/// Throws std::runtime_error with CUDA's error text.
 void check_cuda(cudaError_t error);
 
 template <class T>
@@ -28,7 +28,7 @@ class DeviceArray {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
 
-  /// NaN in every floating-point type: what the array held before cannot pass for a result.
+  /// Fills the array with NaN, for any floating-point type: old values cannot pass for a result.
   void spoil(cudaStream_t stream) {
     if (size_ > 0) check_cuda(cudaMemsetAsync(data_, 0xFF, bytes(), stream));
   }
@@ -38,7 +38,7 @@ class DeviceArray {
   std::size_t size_;
 };
 
-/// For calls on a stream, with memory of this size.
+/// A context for calls on a stream with this workspace.
 [[nodiscard]] inline tautstring::Context context_on(cudaStream_t stream,
                                                     const DeviceArray<std::byte>& workspace) {
   return {.device = tautstring::Device::cuda,
@@ -47,7 +47,7 @@ class DeviceArray {
           .workspace_size = workspace.size()};
 }
 
-/// Elements of an array on the GPU, in the host's memory. Waits for the default stream only.
+/// Copies elements of an array on the GPU to the host. Waits only for the default stream.
 template <class T>
 [[nodiscard]] std::vector<T> fetched(const T* from, std::size_t count) {
   std::vector<T> values(count);
@@ -78,14 +78,14 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(cudaStream_t stream) { check_cuda(cudaEventRecord(event_, stream)); }
-  [[nodiscard]] double ms_since(const Event& start) const;  // waits for this one
+  [[nodiscard]] double ms_since(const Event& start) const;  // waits for this event
 
  private:
   cudaEvent_t event_ = nullptr;
 };
 
-/// What a call puts on a stream, to be replayed. A call that waits for the device cannot be
-/// captured.
+/// The work that a call puts on a stream, captured for replay. A call that waits for the device
+/// cannot be captured.
 class Graph {
  public:
   Graph(const Stream& stream, const std::function<void()>& call);

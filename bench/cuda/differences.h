@@ -1,4 +1,4 @@
-// How far a GPU's result may be from the right one, and what is thrown where it is farther.
+// How much a GPU's result may differ from the correct one, and the exception if it differs more.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,11 @@
 
 namespace bench {
 
-/// Of the data's range, for each solve that the result is made by.
+/// Allowed fraction of the data's range, for each solve that the result goes through.
 template <class T>
 inline constexpr double kFraction = std::is_same_v<T, double> ? 1e-12 : kTolerance;
-/// Of the sum of its terms' sizes: a lambda's gradient adds up over the row.
+/// Allowed fraction of the sum of the absolute terms: the gradient of a lambda is a sum over the
+/// row.
 template <class T>
 inline constexpr double kLamFraction = 10 * kFraction<T>;
 
@@ -29,8 +30,8 @@ inline constexpr double kLamFraction = 10 * kFraction<T>;
                            ", allowed " + short_number(allowed));
 }
 
-/// The largest difference of parts of n elements (rows, images) from the right ones, as a fraction
-/// of the range that `data` has in the part. `solves` one after the other add up their errors.
+/// The largest difference of parts of n elements (rows, images) from the correct ones, as a
+/// fraction of the range of `data` in that part. The errors of `solves` consecutive solves add up.
 template <class T>
 double compare(const char* what, std::span<const double> right, std::span<const double> given,
                std::span<const double> data, std::size_t n, int solves = 1) {
@@ -46,8 +47,8 @@ double compare(const char* what, std::span<const double> right, std::span<const 
   return largest;
 }
 
-/// The same for one number that is the sum of `terms`. Where these are sums over solves, the parts
-/// of one may cancel, and its error is that of values which have the `range`.
+/// The same for one number that is the sum of `terms`. If the terms are sums over solves, their
+/// parts may cancel; their error is then that of values with this `range`.
 template <class T>
 void compare_sum(const char* what, double given, std::span<const double> terms, int solves = 1,
                  double range = 0) {

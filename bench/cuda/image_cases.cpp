@@ -13,7 +13,7 @@ using tautstring::Method2d;
 constexpr ImageShape kSmallImages = {.samples = 256, .height = 32, .width = 32};
 constexpr ImageShape kFeatureMaps = {.samples = 16, .channels = 64, .height = 56, .width = 56};
 constexpr ImageShape kNetLayer = {.samples = 128, .channels = 96, .height = 32, .width = 32};
-constexpr double kSmallLam = 0.05;  // for data whose noise is faint or none
+constexpr double kSmallLam = 0.05;  // for data with little or no noise
 
 const char* name_of(ImageFamily family) {
   switch (family) {
@@ -24,7 +24,7 @@ const char* name_of(ImageFamily family) {
   return "";
 }
 
-/// So short that it counts whether a call follows another.
+/// So short that queued calls differ from single ones.
 void add_small(std::vector<ImageCase>& cases) {
   for (const ImageShape& shape : {kSmallImages, kFeatureMaps}) {
     cases.push_back({.group = "images_small",
@@ -40,7 +40,7 @@ void add_small(std::vector<ImageCase>& cases) {
   cases.push_back({.group = "images_net", .shape = kNetLayer});
 }
 
-/// Beside the squares that they are compared with.
+/// Odd shapes, and the squares that they are compared with.
 void add_odd(std::vector<ImageCase>& cases) {
   constexpr std::int64_t kImages = 1024;
   for (const auto& [height, width] : {std::array{37, 53}, {48, 64}, {61, 23}, {56, 56}, {64, 64}}) {

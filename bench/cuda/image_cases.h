@@ -1,5 +1,5 @@
-// What is measured in 2D: data, shape, penalty and solver of each case, all in float32. The goals
-// are in bench/cuda_image_goals.py.
+// The 2D cases: data, shape, penalty and solver of each, all in float32. The goals are in
+// bench/cuda_image_goals.py.
 #pragma once
 
 #include <tautstring/tautstring.h>
@@ -16,8 +16,8 @@ namespace bench {
 
 enum class ImageFamily : std::uint8_t {
   noise,     // standard normal
-  smooth,    // four waves of random direction, at most three periods an image each way; no noise
-  features,  // what a random 3 x 3 convolution and a rectifier make of three such, faintly noisy
+  smooth,    // four waves of random direction, at most three periods per image and axis; no noise
+  features,  // three of these with faint noise, after a random 3 x 3 convolution and a rectifier
 };
 
 struct ImageShape {
@@ -34,20 +34,21 @@ struct ImageShape {
   }
 };
 
-/// What the copy beside a case moves. arrays: x, y and partitions of 4 bits a pixel and iteration,
-/// what a call cannot do without. passes: what each pass does when an image is too large to stay on
-/// the chip: it reads its input and x, writes its output and 2 bits, 12.25 bytes a pixel.
+/// The bytes moved by the copy that a case is compared with. arrays: x, y and partitions of 4 bits
+/// per pixel and iteration, the least that a call needs. passes: the traffic of every pass if an
+/// image is too large to stay on the chip: a pass reads its input and x and writes its output and 2
+/// bits, 12.25 bytes per pixel.
 enum class Traffic : std::uint8_t { arrays, passes };
 
 struct ImageCase {
-  std::string group;  // the goals are by group
+  std::string group;  // goals are set per group
   ImageFamily family = ImageFamily::noise;
   ImageShape shape;
-  double lam = 1;                    // of rows and of columns, a number
+  double lam = 1;                    // a number, for rows and for columns
   tautstring::Solver2d solver = {};  // the paper's Algorithm 1, 4 iterations
   Traffic traffic = Traffic::arrays;
   std::vector<How> ways = {How::called};
-  bool with_empty_launch = false;  // beside it
+  bool with_empty_launch = false;  // measured next to the case
 
   [[nodiscard]] std::string name() const;  // group/family/shape/lam
   [[nodiscard]] std::size_t bytes_moved() const;

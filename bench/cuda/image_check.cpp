@@ -14,10 +14,10 @@
 namespace bench {
 namespace {
 
-// No more than the CPU does in a second, and at least one image.
+// At most what the CPU solves in a second, and at least one image.
 constexpr std::int64_t kCheckedImages = 64;
 constexpr std::int64_t kCheckedPixels = std::int64_t{1} << 22;
-constexpr double kGapSlack = 1.01;  // gap2d comes as near to what an image is above the optimum
+constexpr double kGapSlack = 1.01;  // gap2d is this close to the true distance from the optimum
 
 std::int64_t checked_images(const ImageShape& shape) {
   const std::int64_t by_pixels = std::max<std::int64_t>(1, kCheckedPixels / shape.pixels());
@@ -42,7 +42,7 @@ std::vector<double> fetch_wide(const float* from, std::int64_t count) {
   return {values.begin(), values.end()};
 }
 
-/// A pass is a solve, whose error the next ones take over.
+/// Each pass is a solve, whose error carries over to the next ones.
 int solves(const ImageCase& c) {
   return 2 * c.saved_iterations();
 }
@@ -80,7 +80,7 @@ double check_gaps(const ImageCase& c, const tautstring::Problem2d& problem,
   return largest;
 }
 
-/// What the CPU says of the derivatives by a lam an edge, the edges of a line one after the other.
+/// The CPU's derivatives with one lam per edge, line by line.
 struct LineTerms {
   const char* what;
   std::vector<double> terms;

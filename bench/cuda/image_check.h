@@ -1,6 +1,6 @@
-// Whether the GPU's images are right: some of them against the CPU's iterations in float64, or by
-// the gap that the CPU proves of them where they were solved to one; gradients of all of them
-// against the CPU's from the GPU's own partitions.
+// Checks the GPU's images: some of them against the CPU's iterations in float64, or, if they were
+// solved to a gap, by the gap that the CPU proves for them; gradients of all of them against the
+// CPU's from the GPU's own partitions.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SolvedImages {
   const float* y = nullptr;
 };
 
-/// The arrays of a backward call, on the GPU; one grad_lam a row and a column.
+/// The arrays of a backward call, on the GPU; one grad_lam per row and one per column.
 struct ImageGradients {
   std::span<const std::uint32_t> partitions;
   std::span<const double> momentum;
@@ -26,7 +26,7 @@ struct ImageGradients {
   const float* grad_column_lam = nullptr;
 };
 
-/// Returns Checked::difference; throws std::runtime_error where it is more than is allowed.
+/// Returns Checked::difference. Throws std::runtime_error if it is more than allowed.
 [[nodiscard]] double check_images(const ImageCase& c, const SolvedImages& solved);
 
 [[nodiscard]] double check_image_gradients(const ImageCase& c, const ImageGradients& gradients);

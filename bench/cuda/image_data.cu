@@ -8,8 +8,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWaves = 4;
 constexpr float kWaveSize = 0.4F;
-constexpr float kMostPeriods = 3;  // across an image, each way
-constexpr int kColours = 3;        // of the scene that a sample's features are made of
+constexpr float kMostPeriods = 3;  // across an image, per axis
+constexpr int kColours = 3;        // of the scene from which a sample's features are computed
 constexpr int kFilterSide = 3;
 constexpr float kSceneNoise = 0.05F;
 
@@ -30,7 +30,7 @@ __device__ float smooth(std::uint64_t seed, std::int64_t index, float down, floa
   return sum;
 }
 
-/// A colour of a sample's scene; also a pixel beyond each border, for the filter.
+/// A colour of a sample's scene, with one pixel beyond each border for the filter.
 __device__ float scene(std::uint64_t seed, const ImageShape& shape, std::int64_t picture,
                        std::int64_t i, std::int64_t j) {
   const std::int64_t pixel = (picture * (shape.height + 2) + i + 1) * (shape.width + 2) + j + 1;
@@ -39,8 +39,8 @@ __device__ float scene(std::uint64_t seed, const ImageShape& shape, std::int64_t
   return smooth(seed, picture, down, across) + kSceneNoise * normal(seed + 1, pixel);
 }
 
-/// A channel has its filter whatever the sample. Weights have the variance that keeps a
-/// rectified signal's size: two over their number.
+/// A channel has the same filter for all samples. The variance of the weights keeps the size of a
+/// rectified signal: two over their number.
 __device__ float feature(std::uint64_t seed, const ImageShape& shape, std::int64_t image,
                          std::int64_t i, std::int64_t j) {
   constexpr int kWeights = kColours * kFilterSide * kFilterSide;
@@ -57,7 +57,7 @@ __device__ float feature(std::uint64_t seed, const ImageShape& shape, std::int64
   return fmaxf(sum * sqrtf(2.0F / kWeights), 0);
 }
 
-/// A thread makes one pixel.
+/// Each thread generates one pixel.
 __global__ void fill_pixels(ImageFamily family, ImageShape shape, std::uint64_t seed,
                             float* values) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;

@@ -1,4 +1,4 @@
-// Images, made on the GPU.
+// Images, generated on the GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-/// Other seeds give other images of the same family.
+/// Other seeds generate other images of the same family.
 void fill_images(ImageFamily family, const ImageShape& shape, std::uint64_t seed, float* values,
                  cudaStream_t stream);
 

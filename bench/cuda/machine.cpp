@@ -25,7 +25,7 @@ std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
-/// What the driver's own tool says of the GPU in use: CUDA does not tell driver and clocks.
+/// Asks the driver's own tool about the GPU in use: CUDA does not report driver and clocks.
 std::string ask_driver(const std::string& fields) {
   std::array<char, 32> bus{};
   check_cuda(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), 0));
@@ -58,7 +58,7 @@ std::vector<std::pair<std::string, std::string>> about_this_run() {
           {"driver", ask_driver("driver_version") + ", CUDA " + cuda_version(driver)},
           {"cuda", cuda_version(runtime)},
           {"clocks", "SM, memory now: " + ask_driver("clocks.sm,clocks.mem") +
-                         "; at most: " + ask_driver("clocks.max.sm,clocks.max.mem")}};
+                         "; maximum: " + ask_driver("clocks.max.sm,clocks.max.mem")}};
 }
 
 }  // namespace bench

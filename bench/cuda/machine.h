@@ -1,4 +1,4 @@
-// What the results say about the machine and the build.
+// The description of the machine and the build in the results.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// Names and values in the order in which the report shows them. Asked after a run, the clocks are
-/// those under load.
+/// Names and values in the order of the report. Call it after a run, so that the clocks are those
+/// under load.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> about_this_run();
 
 }  // namespace bench

@@ -1,6 +1,6 @@
-// The CUDA solver beside a plain copy of the same bytes, on the first GPU. bench/report.py makes
-// the table of the results. Ends with an error where a result is wrong or a call fails. usage:
-// tautstring_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]
+// The CUDA solver compared with a plain copy of the same bytes, on the first GPU. bench/report.py
+// makes the table of the results. Exits with an error if a result is wrong or a call fails.
+// usage: tautstring_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -26,11 +26,11 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: tautstring_bench_cuda [--filter=REGEX] [--json=FILE] [--repeats=N] [--quick]\n"
-    "  --filter   only benchmarks whose name (group/family/shape/lam/what:dtype) has a match:\n"
-    "             ^images for 2D alone, ^newton for Newton and the direct solver beside it\n"
-    "  --json     for bench/report.py\n"
-    "  --repeats  timings of each, 50 by default\n"
-    "  --quick    2^24 elements a case, not 2^27 (1D)\n";
+    "  --filter   only benchmarks whose name (group/family/shape/lam/what:dtype) matches:\n"
+    "             ^images for 2D only, ^newton for Newton compared with the direct solver\n"
+    "  --json     file for bench/report.py\n"
+    "  --repeats  timings per benchmark, 50 by default\n"
+    "  --quick    2^24 elements per case instead of 2^27 (1D)\n";
 
 struct Options {
   std::regex filter{""};
@@ -39,7 +39,7 @@ struct Options {
   std::int64_t elements = std::int64_t{1} << 27;
 };
 
-/// Throws std::invalid_argument or std::regex_error where an option makes no sense.
+/// Throws std::invalid_argument or std::regex_error if an option is invalid.
 Options parse(const std::vector<std::string>& arguments) {
   Options options;
   for (const std::string& argument : arguments) {
@@ -62,7 +62,7 @@ Options parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
-/// A line of the run, as it goes.
+/// Prints a line as soon as its result is known.
 void print(const bench::Result& result) {
   std::cout << std::left << std::setw(60) << result.name;
   if (!result.error.empty()) {
@@ -73,7 +73,7 @@ void print(const bench::Result& result) {
   if (result.copy_ms > 0) {
     std::cout << ", " << std::setprecision(3) << result.timing.ms / result.copy_ms << "x a copy";
   }
-  std::cout << std::endl;  // seen at once: a run takes minutes
+  std::cout << std::endl;  // flushed, as a run takes minutes
 }
 
 nlohmann::ordered_json to_json(const bench::Result& result) {
@@ -93,7 +93,7 @@ nlohmann::ordered_json to_json(const bench::Result& result) {
   return fields;
 }
 
-/// In the shape of the results that bench/report.py keeps.
+/// In the format of the results that bench/report.py keeps.
 void write(const Options& options, const nlohmann::ordered_json& results) {
   nlohmann::ordered_json json;
   for (const auto& [name, value] : bench::about_this_run()) json["about"][name] = value;

@@ -10,11 +10,11 @@
 namespace bench {
 namespace {
 
-constexpr double kWarmUpMs = 30;  // the clocks rise
+constexpr double kWarmUpMs = 30;  // raises the clocks
 constexpr int kFewestWarmUps = 3;
 constexpr int kMostWarmUps = 2000;
 constexpr double kLongCallMs = 20;
-constexpr double kLongCallsMs = 1000;  // all timings of a call that takes long, about
+constexpr double kLongCallsMs = 1000;  // approximate limit for all timings of a slow call
 constexpr int kFewestRepeats = 5;
 constexpr int kQueuedCalls = 20;
 
@@ -25,7 +25,7 @@ double time_one(const Stream& stream, Event& start, Event& end, const std::funct
   return end.ms_since(start);
 }
 
-/// 0 where the call cannot be captured: that is told, but it is no fault.
+/// 0 if the call cannot be captured: that is reported, but is not an error.
 std::size_t count_launches(const Stream& stream, const std::function<void()>& call) {
   try {
     return Graph(stream, call).launches();
@@ -88,7 +88,7 @@ Result measure(const Measured& measured, How how, const Stream& stream, int repe
   result.bytes = static_cast<std::int64_t>(2 * measured.copied_bytes + measured.lam_bytes);
   result.scratch_bytes = measured.scratch_bytes;
   result.saved_bytes = measured.saved_bytes;
-  // Last, for it overwrites the result.
+  // Last, because it overwrites the result.
   result.copy_ms =
       copy_ms(stream, repeats, measured.copy_from, measured.copy_to, measured.copied_bytes);
   return result;

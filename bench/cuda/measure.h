@@ -1,4 +1,4 @@
-// How a call on the GPU is timed, and what is told of it.
+// How a call on the GPU is timed, and what is reported about it.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct Timing {
   double spread = 0;  // interquartile range, as a fraction of the median
 };
 
-/// Times `repeats` calls one by one, with CUDA events, after calls that are not timed. Calls that
-/// take long are repeated less often.
+/// Times `repeats` calls one by one, with CUDA events, after untimed calls. Slow calls are repeated
+/// less often.
 [[nodiscard]] Timing time_calls(const Stream& stream, int repeats,
                                 const std::function<void()>& call);
 
@@ -25,12 +25,13 @@ struct Timing {
 [[nodiscard]] double copy_ms(const Stream& stream, int repeats, const void* from, void* to,
                              std::size_t bytes);
 
-/// What a check found.
+/// The result of a check.
 struct Checked {
-  double difference = 0;  // the largest from the CPU's result, as a fraction of the range; with
-                          // a tolerance: the largest gap, as a fraction of the objective
-  std::int32_t iterations = 0;  // the most that an image or row took; 0: as many as it was told to
-  double left = 0;              // share of the rows that did not converge
+  double difference =
+      0;  // the largest difference from the CPU's result, as a fraction of the range;
+          // with a tolerance: the largest gap, as a fraction of the objective
+  std::int32_t iterations = 0;  // the most that an image or row took; 0: a fixed number
+  double left = 0;              // share of rows that did not converge
 };
 
 /// One line of the results, as bench/measurements.py reads it.
@@ -38,7 +39,7 @@ struct Result {
   std::string name;
   Timing timing;
   double copy_ms = 0;      // of the same bytes, in the same run
-  std::int64_t bytes = 0;  // read and written, as often as the copy does; 1D: without the partition
+  std::int64_t bytes = 0;  // read and written, as many as by the copy; 1D: without the partition
   std::size_t scratch_bytes = 0;
   std::size_t saved_bytes = 0;  // for the backward (2D)
   std::size_t launches = 0;     // 0: could not be captured
@@ -46,27 +47,27 @@ struct Result {
   std::string error;  // why there is no time
 };
 
-/// A call to be measured, with all that is told of it but its times.
+/// A call to be measured, with everything that is reported about it except its times.
 struct Measured {
   std::function<void()> call;
-  std::function<Checked()> check;  // throws where the difference is too large
+  std::function<Checked()> check;  // throws if the difference is too large
   const void* copy_from = nullptr;
   void* copy_to = nullptr;
   std::size_t copied_bytes = 0;
   std::size_t lam_bytes = 0;
   std::size_t scratch_bytes = 0;
   std::size_t saved_bytes = 0;
-  bool ends_by_itself = false;  // as soon as it finds to be done: in a graph it could not
+  bool ends_by_itself = false;  // decides itself when to stop, so it cannot run in a graph
 };
 
-/// queued: many calls in a row, as a training loop makes them, so that the host's part of a call is
-/// done while the device still has work.
+/// queued: many calls in a row, as in a training loop, so that the host's part of a call overlaps
+/// with work of the device.
 enum class How : std::uint8_t { called, queued, from_graph };
 
-/// Checks, then times. Throws where something fails or is wrong.
+/// Checks, then times. Throws if anything fails or is wrong.
 [[nodiscard]] Result measure(const Measured& measured, How how, const Stream& stream, int repeats);
 
-/// What no call can be faster than.
+/// A lower bound on the time of any call.
 [[nodiscard]] Result measure_empty_launch(const Stream& stream, int repeats);
 
 struct Settings {
@@ -75,7 +76,7 @@ struct Settings {
   std::function<void(const Result&)> report;  // called once for each wanted name
 };
 
-/// Where the name is wanted, reports what `measure_it` returns, or what it throws.
+/// If the name is wanted, reports the result of `measure_it`, or the error that it throws.
 void report(const std::string& name, const Settings& settings,
             const std::function<Result()>& measure_it);
 

@@ -1,4 +1,5 @@
-// Random numbers that depend on nothing but a seed and an index, so that any thread makes any.
+// Random numbers that depend only on a seed and an index, so that any thread can generate any of
+// them.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ class Batch {
             .scratch_bytes = workspace_.bytes()};
   }
 
-  /// The derivatives of what forward() has solved.
+  /// The derivatives at the solution of forward().
   Measured backward() {
     if (!grad_y_) start_gradients();
     solve();
@@ -124,7 +124,7 @@ class Batch {
 
 template <class T>
 void run(const Case& c, const Stream& stream, const Settings& settings) {
-  std::optional<Batch<T>> batch;  // made where the first of its names is wanted
+  std::optional<Batch<T>> batch;  // created for the first wanted name
   const auto measure_one = [&](const std::string& what, How how, auto part) {
     report(c.name() + "/" + what + ":" + Storage<T>::kName, settings, [&] {
       if (!batch) batch.emplace(c, stream);

@@ -19,7 +19,7 @@ namespace bench {
 namespace {
 
 constexpr std::uint64_t kDataSeed = 1;
-constexpr std::uint64_t kGradientSeed = 11;  // features take several
+constexpr std::uint64_t kGradientSeed = 11;  // features use several seeds
 
 std::size_t count_of(std::int64_t elements) {
   return static_cast<std::size_t>(elements);
@@ -66,7 +66,7 @@ class ImageBatch {
     return measured;
   }
 
-  /// The derivatives of what forward() has solved.
+  /// The derivatives at the solution of forward().
   Measured backward() {
     solve();
     Measured measured = beside_copy();
@@ -81,7 +81,7 @@ class ImageBatch {
            case_.solver.derivative == tautstring::Derivative2d::of_iterations;
   }
 
-  /// All but what is called.
+  /// All members except the call.
   [[nodiscard]] Measured beside_copy() const {
     Measured measured;
     measured.copy_from = copy_from_.data();
@@ -141,7 +141,7 @@ class ImageBatch {
         context_on(stream_, workspace_)));
   }
 
-  /// 0 where none were asked for.
+  /// 0 if iterations are not recorded.
   [[nodiscard]] std::int32_t most_iterations() const {
     const std::vector<std::int32_t> done = fetched(iterations_.data(), iterations_.size());
     return done.empty() ? 0 : std::ranges::max(done);
@@ -175,7 +175,7 @@ std::string suffix_of(How how) {
 }  // namespace
 
 void run_image_case(const ImageCase& c, const Stream& stream, const Settings& settings) {
-  std::optional<ImageBatch> batch;  // made where the first of its names is wanted
+  std::optional<ImageBatch> batch;  // created for the first wanted name
   const auto measure_all = [&](const std::string& what, auto part) {
     for (const How how : c.ways) {
       report(c.name() + "/" + what + suffix_of(how) + ":fp32", settings, [&] {

@@ -19,8 +19,8 @@ namespace {
 
 using tautstring::LineSearch;
 
-/// A case's arrays on the GPU and the calls on them. Rows that do not converge stay as they are,
-/// and are counted.
+/// A case's arrays on the GPU and the calls on them. Rows that do not converge are left as they are
+/// and counted.
 template <class T>
 class NewtonBatch {
  public:
@@ -88,7 +88,7 @@ class NewtonBatch {
 
 template <class T>
 void run(const Case& c, const Stream& stream, const Settings& settings) {
-  std::optional<NewtonBatch<T>> batch;  // made where the first of its names is wanted
+  std::optional<NewtonBatch<T>> batch;  // created for the first wanted name
   const auto measure_one = [&](const std::string& what, LineSearch line_search) {
     report(c.name() + "/" + what + ":" + Storage<T>::kName, settings, [&] {
       if (!batch) batch.emplace(c, stream);

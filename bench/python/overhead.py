@@ -1,10 +1,10 @@
-"""What a call from Python costs beside the solver, and a training step on a GPU.
+"""Measure the overhead of a call from Python, and a training step on a GPU.
 
 usage: overhead.py
 
-On rows of two samples the solver itself takes next to nothing, so a call's time is its
-overhead: the goals are 20 us without a gradient and 45 us when recording. A step is forward
-and backward; that of relu shows what torch itself takes. Where there is a GPU, a training
+With rows of two samples the solver itself takes almost no time, so the time of a call is its
+overhead. The goals are 20 us without a gradient and 45 us when recording. A step is forward
+and backward; the step of relu shows what torch itself takes. If there is a GPU, a training
 step of a layer on 8192 x 32 is timed too, called as usual and from a CUDA graph; the
 paper's code takes 9.8 ms on an H200.
 """
@@ -21,7 +21,7 @@ CALLS = 2000
 
 
 def microseconds(function, calls=CALLS):
-    """Gives the median time of a call."""
+    """Return the median time of a call."""
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()
@@ -34,7 +34,7 @@ def microseconds(function, calls=CALLS):
 
 
 def overheads(device):
-    """Gives name, time and goal (None: for comparison) of each kind of call."""
+    """Yield name, time and goal (None: for comparison) of each kind of call."""
     x = torch.randn(1, 1, 2, device=device)
     lam = torch.full((1,), 0.5, device=device)
     variable, parameter = x.clone().requires_grad_(), lam.clone().requires_grad_()
@@ -53,7 +53,7 @@ def overheads(device):
 
 
 def training_steps():
-    """Gives name and time of forward and backward of a layer on 8192 x 32, and of relu."""
+    """Yield name and time of forward and backward of a layer on 8192 x 32, and of relu."""
     layer = tautstring.TVLayer(1, direction="1d", lam=0.05, device="cuda")
     x = torch.randn(8192, 1, 32, device="cuda", requires_grad=True)
     grad_y = torch.randn_like(x)
@@ -73,7 +73,7 @@ def training_steps():
 
 
 def main():
-    """Prints what was measured."""
+    """Print what was measured."""
     print(tautstring.show_config())
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
         for name, time_us, goal in overheads(device):

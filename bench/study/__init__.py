@@ -1,8 +1,8 @@
-"""The timing study: what a user of PyTorch waits for, here and with other libraries.
+"""The timing study: how long a user of PyTorch waits, with Tautstring and with other libraries.
 
 usage: PYTHONPATH=bench python -m study --json FILE [--device cpu|cuda] [--peers FOLDER] ...
 
-The programs of bench/cpu and bench/cuda time the solver alone; here calls go through PyTorch, with
-gradients. A part is a function that gives benchmarks; names are as everywhere:
-group/family/shape/lam/who. Results have the shape that bench/measurements.py keeps.
+The programs of bench/cpu and bench/cuda time the solver alone. Here calls go through PyTorch, with
+gradients. A part is a function that yields benchmarks. Names are group/family/shape/lam/who, as
+everywhere. Results have the format of bench/measurements.py.
 """

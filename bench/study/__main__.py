@@ -1,4 +1,4 @@
-"""Runs the parts of the study and keeps what they found."""
+"""Run the parts of the study and save their results."""
 
 import argparse
 import datetime
@@ -29,7 +29,7 @@ PACKAGES = ("torch", "numpy", "prox_tv", "condat_tv", "cvxpylayers", "scikit-ima
 
 
 def about(device: str) -> dict[str, str]:
-    """Says what was measured on, and with what."""
+    """Return the machine and the software of the measurement."""
     config = tautstring.show_config()
     found = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -72,9 +72,9 @@ def _line(name: str, median: Median) -> str:
 
 
 def main() -> None:
-    """Reads the arguments, measures, prints and saves as it goes."""
+    """Read the arguments and measure; print and save after each benchmark."""
     parser = argparse.ArgumentParser(prog="study", description="The timing study.")
-    parser.add_argument("--json", type=Path, required=True, help="where results go")
+    parser.add_argument("--json", type=Path, required=True, help="file for the results")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--peers", help="folder of the peers' environment (bench/peers/install)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")

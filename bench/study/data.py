@@ -1,4 +1,4 @@
-"""Rows and images to be solved: made on the CPU, so that all devices get the same numbers."""
+"""Rows and images to solve; made on the CPU, so that all devices get the same numbers."""
 
 import math
 import sys
@@ -15,14 +15,14 @@ def _generator() -> torch.Generator:
 
 
 def noise(rows: int, n: int) -> torch.Tensor:
-    """Standard normal around a unit step in mid-row: the paper's data."""
+    """Return standard normal noise around a unit step in mid-row: the paper's data."""
     x = torch.randn(rows, n, generator=_generator())
     x[:, n // 2 :] += 1
     return x
 
 
 def steps(rows: int, n: int) -> torch.Tensor:
-    """Pieces of about 16 samples, each constant, with noise of a tenth of a step."""
+    """Return constant pieces of about 16 samples, with noise of a tenth of a step."""
     generator = _generator()
     starts = torch.rand(rows, n, generator=generator) < 1 / 16
     levels = torch.randn(rows, n, generator=generator)
@@ -32,12 +32,12 @@ def steps(rows: int, n: int) -> torch.Tensor:
 
 
 def ramp(rows: int, n: int) -> torch.Tensor:
-    """0, 1, 2, ...: the worst case of methods that go back."""
+    """Return 0, 1, 2, ...: the worst case for methods that go back."""
     return torch.arange(n, dtype=torch.float32).expand(rows, n).contiguous()
 
 
 def sine(rows: int, n: int) -> torch.Tensor:
-    """1 to 8 periods a row, of random phase."""
+    """Return sines of 1 to 8 periods per row, with random phase."""
     generator = _generator()
     periods = torch.randint(1, 9, (rows, 1), generator=generator)
     phase = torch.rand(rows, 1, generator=generator, dtype=torch.float64)
@@ -46,7 +46,7 @@ def sine(rows: int, n: int) -> torch.Tensor:
 
 
 def photo_rows(rows: int, n: int) -> torch.Tensor:
-    """Rows of scikit-image's `camera` (CC0, 512 x 512, in [0, 1]), over and over."""
+    """Return rows of scikit-image's `camera` (CC0, 512 x 512, in [0, 1]), repeated."""
     try:
         from skimage import data
     except ImportError as error:
@@ -60,11 +60,11 @@ FAMILIES = {"noise": noise, "steps": steps, "ramp": ramp, "sine": sine, "photo":
 
 
 def images(samples: int, channels: int, height: int, width: int) -> torch.Tensor:
-    """Standard normal around a step in mid-width."""
+    """Return standard normal noise around a step in mid-width."""
     return noise(samples * channels * height, width).reshape(samples, channels, height, width)
 
 
 def add_peers(folder: str) -> None:
-    """Makes the packages of the peers' own environment importable, behind all others."""
+    """Make the packages of the peers' environment importable, after all others."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     sys.path.append(f"{folder}/lib/{version}/site-packages")

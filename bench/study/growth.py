@@ -1,8 +1,8 @@
-"""How the cost grows: with n, rows, lambda, data, iterations, image size and dtype.
+"""How the cost grows with n, rows, lambda, data, iterations, image size and dtype.
 
-Each case has forward, backward (the gradients of x and of lambda) and a copy of x; Newton where
-rows grow. The groups are one variable each, with all else as it is in the middle. On a GPU calls
-are replayed from CUDA graphs: most are shorter than Python takes to launch them.
+Each case has forward, backward (the gradients of x and of lambda) and a copy of x; most groups of
+rows have Newton too. Each group varies one variable and keeps the others at a middle value. On a
+GPU calls are replayed from CUDA graphs: most are shorter than the time Python takes to launch them.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ IMAGE_LAM = 0.2
 ITERATIONS = 4
 
 LENGTHS = [8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 1_000_000]
-LONGEST_OF_NEWTON = 32_768  # longer rows take it seconds on a GPU
+LONGEST_OF_NEWTON = 32_768  # longer rows take seconds on a GPU
 COUNTS = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000]
 LAMS = [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0]
 SIZES = [16, 32, 64, 128, 256, 512, 1024, 2048]
@@ -39,7 +39,7 @@ Solve = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def benchmarks(device: str) -> Iterator[Benchmark]:
-    """All groups."""
+    """Yield all groups."""
     with_newton = (*PARTS, "newton")
     for n in LENGTHS:
         parts = with_newton if n <= LONGEST_OF_NEWTON else PARTS

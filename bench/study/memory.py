@@ -1,7 +1,7 @@
-"""What a training step needs beside its tensors: ours, the paper's way, and an unrolled solver.
+"""Memory of a training step beyond its tensors: ours, the paper's way, and an unrolled solver.
 
-The paper's backward makes a matrix of n x n for each row. Unrolling leaves what every iteration
-computed to autograd. Both are written here in PyTorch, as plainly as they are said.
+The paper's backward makes a matrix of n x n for each row. Unrolling makes autograd keep what every
+iteration computed. Both are written here in plain PyTorch.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ LENGTHS = [32, 128, 512, 2048]
 UNROLLED_ITERATIONS = 100
 REPEATS = 5
 PAPER = "paper_backward"
-MATRICES = 4  # of n x n for each row that its backward has at a time
+MATRICES = 4  # matrices of n x n per row that its backward has at a time
 
 Solve = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -40,14 +40,14 @@ class _PaperBackward(torch.autograd.Function):
         starts = torch.nn.functional.pad(y.diff(dim=1) != 0, (1, 0), value=True)
         steps = torch.ones(n, n, dtype=y.dtype, device=y.device).tril()
         chosen = steps * starts[:, None, :]  # columns of other samples are 0
-        # Their rows and columns of L^T L are 0, too: with 1 on the diagonal it can be inverted.
+        # Their rows and columns of L^T L are 0 too: with 1 on the diagonal it can be inverted.
         gram = chosen.mT @ chosen + torch.diag_embed((~starts).to(y.dtype))
         projected = chosen @ torch.linalg.solve(gram, chosen.mT @ grad_y[:, :, None])
         return projected[:, :, 0], None
 
 
 def unrolled(x: torch.Tensor, lam: torch.Tensor) -> torch.Tensor:
-    """Accelerated projected gradient on the dual, every iteration recorded by autograd."""
+    """Solve by accelerated projected gradient on the dual; autograd records every iteration."""
     u = torch.zeros_like(x[:, 1:])
     look, t = u, 1.0
     for _ in range(UNROLLED_ITERATIONS):
@@ -67,7 +67,7 @@ WAYS: dict[str, Solve] = {
 
 
 def benchmarks(device: str) -> Iterator[Benchmark]:
-    """Forward and backward of each way, with the bytes that were kept and the most at a time."""
+    """Yield forward and backward of each way, with the bytes kept and the peak."""
     for n in LENGTHS:
         for who, solve in WAYS.items():
             yield Benchmark(
@@ -102,7 +102,7 @@ def _step(device: str, n: int, solve: Solve) -> Call:
 
 @contextlib.contextmanager
 def counted_saves() -> Iterator[list[int]]:
-    """Counts the bytes of all tensors that autograd keeps, each storage once."""
+    """Count the bytes of all tensors that autograd keeps, each storage once."""
     kept: dict[int, int] = {}
     total = [0]
 
@@ -117,7 +117,7 @@ def counted_saves() -> Iterator[list[int]]:
 
 
 def _peak(run: Callable[[], None], device: str) -> int:
-    """The most that was allocated at a time, above what was before; 0 where that is not known."""
+    """Return the peak of allocated memory, above that before the call; 0 if it is not known."""
     if device != "cuda":
         return 0
     run()

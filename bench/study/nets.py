@@ -1,10 +1,10 @@
 """What TV layers cost inside a net: a training step with and without them, eager and compiled.
 
-The nets are those of the paper's tasks, with TV layers where it has them: AllConv with three at its
-first convolutions, DnCNN with one at the input and one at the output, ResNet-50 (maps of 28 x 28)
-with one before the class activation map. The step is forward, loss, backward and plain SGD, on
-synthetic data; in float32 (with PyTorch's defaults), on a GPU also in bfloat16 by autocast with
-channels last, eager and compiled into CUDA graphs, as one trains there.
+The nets are those of the paper's tasks, with TV layers at the same places: AllConv with three at
+its first convolutions, DnCNN with one at the input and one at the output, ResNet-50 (maps of
+28 x 28) with one before the class activation map. A step is forward, loss, backward and plain SGD,
+on synthetic data, in float32 (with PyTorch's defaults). On a GPU also in bfloat16, by autocast with
+channels last, eager and compiled into CUDA graphs, as is usual for training there.
 """
 
 import os
@@ -19,7 +19,7 @@ from study.benchmark import Benchmark, Call
 from tautstring_tasks.denoise.model import DnCNN, ModelOptions
 
 REPEATS = 10
-FIRST_STEPS = 4  # of a net that is compiled, then captured
+FIRST_STEPS = 4  # in which a net is compiled, then captured
 LEARNING_RATE = 1e-3
 HOWS = {
     "cpu": ("eager", "compiled"),
@@ -37,7 +37,7 @@ def _unit(
 
 
 def all_conv(tv: bool) -> nn.Module:
-    """AllConv for 32 x 32 images in ten classes."""
+    """Return AllConv for 32 x 32 images in ten classes."""
     return nn.Sequential(
         *(_unit(inputs, 96, tv=tv) for inputs in (3, 96, 96)),
         nn.MaxPool2d(2),
@@ -52,7 +52,7 @@ def all_conv(tv: bool) -> nn.Module:
 
 
 def dn_cnn(tv: bool) -> nn.Module:
-    """DnCNN of the denoising task."""
+    """Return the DnCNN of the denoising task."""
     return DnCNN(ModelOptions(arm="both" if tv else "none"))
 
 
@@ -76,7 +76,7 @@ class _Bottleneck(nn.Module):
 
 
 def res_net(tv: bool) -> nn.Module:
-    """ResNet-50 for localisation: its maps are of 28 x 28."""
+    """Return ResNet-50 for localisation, with maps of 28 x 28."""
     layers: list[nn.Module] = [
         nn.Conv2d(3, 64, 7, 2, padding=3, bias=False),
         *(nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1)),
@@ -108,12 +108,12 @@ NETS = {
 
 
 def benchmarks(device: str) -> Iterator[Benchmark]:
-    """Each net with and without TV layers, eager and compiled; lam in a name is not a number."""
+    """Yield each net with and without TV layers, eager and compiled; lam is not a number here."""
     for name, net in NETS.items():
         shape = (net.samples[device], *net.sample)
         case = f"nets/{name}/{'x'.join(map(str, shape))}/lam:trained"
         for how in HOWS[device]:
-            for tv in (False, True):  # one right after the other: a machine changes its pace
+            for tv in (False, True):  # one right after the other: the speed of a machine varies
                 who = f"{'with_tv' if tv else 'without_tv'}:{how}"
                 yield Benchmark(
                     f"{case}/{who}",
@@ -126,7 +126,7 @@ def benchmarks(device: str) -> Iterator[Benchmark]:
 def _compiled(module: nn.Module, how: str) -> nn.Module:
     if how.startswith("eager"):
         return module
-    # What was compiled before would make this net one of many of its class, of unknown shapes.
+    # Without the reset, torch would treat this net as another of its class, with dynamic shapes.
     torch.compiler.reset()
     return torch.compile(module, mode="reduce-overhead" if how.startswith("graphs") else None)
 

@@ -1,4 +1,4 @@
-"""Solvers of rows beside ours: others' forward on the CPU, with a gradient written in PyTorch."""
+"""Row solvers of other libraries: their forward on the CPU, with a gradient in PyTorch."""
 
 import importlib
 from collections.abc import Callable
@@ -12,13 +12,13 @@ RowsFunction = Callable[[np.ndarray, float], np.ndarray]
 
 
 def prox_tv(method: str) -> RowsFunction:
-    """One of prox_tv's methods. It takes one row at a time, so Python has a share in it."""
+    """Return a method of prox_tv. It takes one row at a time, so its time includes Python."""
     package = _import("prox_tv")
     return lambda rows, lam: np.stack([package.tv1_1d(row, lam, method=method) for row in rows])
 
 
 def condat_tv() -> RowsFunction:
-    """Condat's own algorithm, which takes all rows at once."""
+    """Return Condat's own algorithm, which takes all rows at once."""
     return _import("condat_tv").tv_denoise_matrix
 
 
@@ -48,18 +48,18 @@ class _Rows(torch.autograd.Function):
         sums = torch.zeros(lengths.numel(), dtype=grad_y.dtype)
         sums.index_add_(0, segments, grad_y.flatten())
         means = (sums / lengths)[segments].reshape(y.shape)
-        # A jump up lowers what is above it and lifts what is below it.
+        # At a jump, lambda lowers the upper segment and lifts the lower one.
         pulls = rise * (means[:, :-1] - means[:, 1:])
         return means, pulls.sum().to(grad_y.dtype), None
 
 
 def solve_rows(x: torch.Tensor, lam: torch.Tensor, solve: RowsFunction) -> torch.Tensor:
-    """The rows of x by another library; lam is one number."""
+    """Solve the rows of x by another library; lam is one number."""
     return _Rows.apply(x, lam, solve)
 
 
 def cvxpy_layer(n: int) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-    """The problem as a layer of cvxpylayers, for rows of n samples."""
+    """Return the problem as a layer of cvxpylayers, for rows of n samples."""
     cvxpy, layers = _import("cvxpy"), _import("cvxpylayers.torch")
     x, lam, y = cvxpy.Parameter(n), cvxpy.Parameter(nonneg=True), cvxpy.Variable(n)
     objective = cvxpy.sum_squares(y - x) / 2 + lam * cvxpy.norm1(cvxpy.diff(y))

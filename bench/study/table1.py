@@ -1,7 +1,7 @@
 """The paper's Table 1: 256 images of 32 x 32, along rows; forward, backward, and both.
 
 A unit step with normal noise, lambda 1, 25 runs. Gradients are those of x and of lambda. On a GPU
-ours are called from PyTorch like the paper's, and replayed from a CUDA graph.
+our solvers are called from PyTorch, like the paper's, and also replayed from a CUDA graph.
 """
 
 import os
@@ -20,7 +20,7 @@ CASE = f"table1/noise/{ROWS}x{LENGTH}/lam:{LAM:g}"
 
 Solve = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
-# Of others, what is on the CPU alone: each as fast as it can be called from PyTorch.
+# Other libraries, all of them on the CPU, each called from PyTorch in the fastest way.
 PEERS: dict[str, Callable[[], Solve]] = {
     "cvxpylayers": lambda: solvers.cvxpy_layer(LENGTH),
     "prox_tv:taut_string": lambda: _by_row(solvers.prox_tv("hybridtautstring")),
@@ -38,7 +38,7 @@ def _by_row(solve: solvers.RowsFunction) -> Solve:
 
 
 def benchmarks(device: str) -> Iterator[Benchmark]:
-    """Ours on the device, on a CPU by one thread and by all; there the peers, too."""
+    """Yield our solvers on the device; on a CPU with one thread and with all, and the peers."""
     all_threads = len(os.sched_getaffinity(0))
     if device == "cpu":
         for who, make in PEERS.items():
@@ -84,7 +84,7 @@ def _solver(
 
 
 def difference_from_ours(x: torch.Tensor, y: torch.Tensor) -> float:
-    """The largest difference from the certified float64 result, as a fraction of a row's range."""
+    """Return the largest difference from the certified float64 result, relative to the range."""
     samples = x.detach().cpu().double()
     right = tautstring.prox_tv1d(samples, LAM)
     if tautstring.certificate1d(samples, right, LAM).max() > 1e-10:

@@ -1,4 +1,4 @@
-"""How a call is timed: one by one, after calls that are not, by the clock of its device."""
+"""How a call is timed: one by one, after untimed calls, by the clock of its device."""
 
 import statistics
 import time
@@ -9,26 +9,26 @@ import torch
 
 WARM_UP_MS = 200.0  # clocks rise, allocators fill
 FEWEST_WARM_UPS = 2
-LONG_MS = 20_000.0  # all timings of a call that takes long, about
+LONG_MS = 20_000.0  # approximate limit for all timings of a slow call
 FEWEST_REPEATS = 3
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Median and interquartile range of some timings."""
+    """Median and interquartile range of several timings."""
 
     ms: float
     spread: float  # the range, as a fraction of the median
 
 
 class Timer:
-    """Times calls whose work is done on a device."""
+    """Times calls that work on a device."""
 
     def __init__(self, device: str) -> None:
         self._once = _on_gpu if device == "cuda" else _on_host
 
     def time(self, call: Callable[[], object], repeats: int) -> Timing:
-        """Times a call `repeats` times, or fewer where it takes long."""
+        """Time a call `repeats` times, or fewer if it is slow."""
         spent, calls = 0.0, 0
         while calls < FEWEST_WARM_UPS or spent < WARM_UP_MS:
             last = self._once(call)
@@ -43,9 +43,9 @@ class Timer:
 
 
 def graph_of(prepare: Callable[[], Callable[[], object]]) -> Callable[[], object]:
-    """Captures the call that `prepare` makes into a CUDA graph, and returns its replay.
+    """Capture the call that `prepare` makes in a CUDA graph, and return its replay.
 
-    It is prepared on the stream that is captured: a backward runs where its forward ran.
+    The call is prepared on the captured stream: a backward runs on the stream of its forward.
     """
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
