@@ -34,9 +34,9 @@ NOTE_CUDA = (
     "Copy: of x to y (backward: of grad_y to grad_x) in the same run. Ours also writes the "
     "partition; the backward returns grad_x and one grad_lam per row. Images: lambda is one "
     "number, the backward returns grad_x and a grad_lam for each row and each column; a copy moves "
-    "as many bytes as x, y and partitions of 4 bits per pixel and iteration have together, for large "
-    "images 12.25 bytes per pixel and pass. Spread: interquartile range of our time, and of the "
-    "other's if that is ours too."
+    "as many bytes as x, y and partitions of 4 bits per pixel and iteration have together, for "
+    "large images 12.25 bytes per pixel and pass. Spread: interquartile range of our time, and of "
+    "the other's if that is ours too."
 )
 NOTE_STUDY = (
     "Times are in ms per call from PyTorch: medians. A ratio is how many times as slow. Copy: of x "
