@@ -1,7 +1,6 @@
-// The demo: renders a scene, adds noise, and removes it twice, by a Gaussian
-// low-pass and by total variation in 2D. Writes the three side by side (noisy |
-// low-pass | TV) and prints how near each comes to the clean scene, both filters
-// at their own best setting.
+// The demo: renders a scene, adds noise, and removes the noise in two ways: by a Gaussian low-pass
+// and by total variation in 2D. Writes the three images side by side (noisy | low-pass | TV) and
+// prints how close each is to the clean scene, with each filter at its best setting.
 //
 // usage: tautstring_demo OUTPUT.png
 #include <tautstring/error.h>
@@ -31,8 +30,8 @@ struct Colour {
   float red, green, blue;
 };
 
-/// What the scene shows at (u, v) in [0, 1]^2: flat shapes with sharp edges on a
-/// sky that changes slowly, the case in which a low-pass has to choose.
+/// The colour of the scene at (u, v) in [0, 1]^2: flat shapes with sharp edges on a sky that
+/// changes slowly. A low-pass must either blur the edges or keep noise.
 Colour scene(double u, double v) {
   const double sun = std::hypot(u - 0.73, v - 0.27);
   if (sun < 0.12) return {0.98F, 0.84F, 0.36F};
@@ -50,7 +49,7 @@ Colour scene(double u, double v) {
 }
 
 Image render() {
-  constexpr int kSamples = 4;  // an axis, to smooth the edges of the shapes
+  constexpr int kSamples = 4;  // per axis, to smooth the edges of the shapes
   Image image(kHeight * kWidth * kChannels);
   for (int y = 0; y < kHeight * kSamples; ++y) {
     for (int x = 0; x < kWidth * kSamples; ++x) {
@@ -72,8 +71,8 @@ Image add_noise(Image image) {
   return image;
 }
 
-/// Total variation of each channel, a view of the same memory, until the objective is proven to be
-/// within 1e-4 of its optimum.
+/// Applies total variation to each channel, which is a view of the same memory, until the objective
+/// is proven to be within 1e-4 of its optimum.
 Image total_variation(Image image, double lam) {
   tautstring::ThreadExecutor threads;
   const tautstring::View channels = tautstring::view(image.data(), {kChannels, kHeight, kWidth},
@@ -118,7 +117,7 @@ struct Best {
   double psnr = 0;
 };
 
-/// The filter at the setting that comes nearest to the clean scene.
+/// Applies the filter at the setting that comes closest to the clean scene.
 template <class Filter>
 Best best_of(Filter filter, const Image& noisy, const Image& clean, double from, double to) {
   Best best;

@@ -1,5 +1,5 @@
-// Loads what was trained in Python, where torch.save(dict(net.state_dict()), file) saved it:
-// parameters and buffers have the same names and shapes in both.
+// Loads a net trained in Python and saved there by torch.save(dict(net.state_dict()), file).
+// Parameters and buffers have the same names and shapes in both languages.
 #include <tautstring/torch/layer.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/serialize.h>
@@ -13,7 +13,8 @@
 
 namespace {
 
-/// What load_state_dict does in Python: every tensor by its name, none left over.
+/// Does the same as load_state_dict in Python: loads every tensor by its name; none may be left
+/// over.
 void load_state(torch::nn::Module& net, const char* path) {
   std::ifstream file(path, std::ios::binary);
   TORCH_CHECK_VALUE(file, "file: cannot be read: ", path);

@@ -1,4 +1,4 @@
-// Trains a total variation layer in C++: it finds the lambda that smoothed the targets.
+// Trains a total variation layer in C++: it learns the lambda that smoothed the targets.
 #include <tautstring/torch/layer.h>
 #include <torch/optim/adam.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Gives the lambda that a layer has learnt from signals and their smoothed targets.
+/// Returns the lambda that a layer learns from signals and their smoothed targets.
 double learn_lambda(double known, double start) {
   torch::manual_seed(0);
   const torch::Tensor x = torch::randn({8, 1, 100});

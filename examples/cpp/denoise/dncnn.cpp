@@ -16,14 +16,15 @@ namespace {
 namespace nn = torch::nn;
 
 constexpr double kBatchNormEps = 1e-4;
-constexpr double kEndsGain = 0.2;     // of the first and the last convolution
-constexpr double kNeighbours = 0.01;  // deviation of all weights that are not a centre's
+constexpr double kEndsGain = 0.2;  // of the first and the last convolution
+constexpr double kNeighbours =
+    0.01;  // standard deviation of all weights except those at the centre
 
 nn::Conv2d make_convolution(std::int64_t from, std::int64_t to) {
   return nn::Conv2d(nn::Conv2dOptions(from, to, 3).padding(1));
 }
 
-/// Delta-orthogonal between equal numbers of channels, so that noise finds its way through many.
+/// Delta-orthogonal between equal numbers of channels, so that noise passes through many layers.
 void start_convolution(const nn::Conv2dImpl& layer) {
   const torch::NoGradGuard no_grad;
   const std::int64_t channels = layer.weight.size(0);
@@ -64,7 +65,7 @@ DnCNNImpl::DnCNNImpl(const ModelOptions& options) {
   reset_parameters();
 }
 
-/// Batch norms begin as LibTorch makes them.
+/// Batch norms keep LibTorch's initial values.
 void DnCNNImpl::reset_parameters() {
   for (const auto& layer : noise_->children()) {
     if (const auto* const convolution = layer->as<nn::Conv2d>()) start_convolution(*convolution);

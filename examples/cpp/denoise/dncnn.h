@@ -1,5 +1,5 @@
-// DnCNN for colour images, with total variation at its input, its output, or both: the net of
-// tautstring_tasks, with its names of parameters and, for a seed, its first weights.
+// DnCNN for colour images, with total variation at its input, its output, or both. It is the net of
+// tautstring_tasks, with the same parameter names and, for a given seed, the same initial weights.
 #pragma once
 
 #include <tautstring/torch/layer.h>
@@ -18,11 +18,11 @@ struct ModelOptions {
   std::string arm = "both";  // where TV layers are: none, input, output, both
   std::int64_t depth = 17;   // convolutions
   std::int64_t width = 64;   // channels between them
-  double lam = 1e-2;         // where lambda starts; images are in [0, 1]
+  double lam = 1e-2;         // initial lambda; images are in [0, 1]
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelOptions, arm, depth, width, lam)
 
-/// Estimates the noise of images in [0, 1] and takes it off.
+/// Estimates the noise of images in [0, 1] and subtracts it.
 class DnCNNImpl : public torch::nn::Module {
  public:
   explicit DnCNNImpl(const ModelOptions& options);
@@ -30,13 +30,13 @@ class DnCNNImpl : public torch::nn::Module {
   /// Denoises images of shape (N, 3, H, W).
   torch::Tensor forward(const torch::Tensor& noisy);
 
-  /// The TV layers that there are.
+  /// The TV layers of the net.
   [[nodiscard]] std::vector<tautstring::TVLayer> tv_layers() const;
 
-  /// All tensors by their names; the memory is the net's.
+  /// All tensors by name. They share memory with the net.
   [[nodiscard]] TensorMap state() const;
 
-  /// Takes the values of all tensors, none left over.
+  /// Loads the values of all tensors; none may be left over.
   void load_state(const TensorMap& saved);
 
  private:

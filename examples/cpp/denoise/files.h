@@ -1,4 +1,4 @@
-// Files as a whole: read at once, and written so that there is never half of one.
+// Whole files: read at once, and written so that there is never a partial one.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace denoise {
 
 std::string read_file(const std::filesystem::path& file);
 
-/// Writes a file beside the wanted one, then puts it in its place.
+/// Writes a temporary file next to the wanted one, then renames it.
 void write_whole(const std::filesystem::path& file, std::string_view content);
 
 }  // namespace denoise

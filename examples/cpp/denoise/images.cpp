@@ -27,7 +27,7 @@ bool is_image(const fs::path& file) {
   return suffixes.contains(suffix);
 }
 
-/// Those of a folder, by name.
+/// The images of a folder, sorted by name.
 std::vector<fs::path> images_of(const fs::path& folder) {
   std::vector<fs::path> files;
   if (fs::is_directory(folder)) {
@@ -38,7 +38,7 @@ std::vector<fs::path> images_of(const fs::path& folder) {
   if (files.empty()) {
     throw std::runtime_error(
         folder.string() +
-        ": has no images; tasks/README.md says which they are, and how to render some");
+        ": has no images; tasks/README.md says which images are needed, and how to render some");
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -58,7 +58,7 @@ Picture decode(std::string_view content) {
   return {image.height(), image.width(), {pixels, pixels + size}};
 }
 
-/// SHA-256, by GLib, which libvips is made with.
+/// SHA-256 by GLib, which libvips uses anyway.
 class Hash {
  public:
   void add(std::string_view bytes) {
@@ -83,7 +83,7 @@ class Hash {
 }  // namespace
 
 PictureFolder read_folder(const fs::path& folder) {
-  if (VIPS_INIT("tautstring_denoise") != 0) throw std::runtime_error("libvips does not start");
+  if (VIPS_INIT("tautstring_denoise") != 0) throw std::runtime_error("cannot start libvips");
   PictureFolder read;
   Hash total;
   for (const fs::path& file : images_of(folder)) {

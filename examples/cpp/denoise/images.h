@@ -1,4 +1,4 @@
-// Folders of colour images, read by libvips.
+// Folders of colour images, read with libvips.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Picture {
 };
 
 struct PictureFolder {
-  std::vector<Picture> pictures;  // by name
+  std::vector<Picture> pictures;  // sorted by name
   std::string sha256;             // of names and contents, as in tautstring_tasks
 };
 

@@ -1,9 +1,9 @@
-// Trains DnCNN with total variation layers to take the noise off colour images: what
-// `tautstring_tasks denoise train` does, in C++. The same options, data and seed give the same net
-// on a CPU, but for the rounding of Adam, which LibTorch adds up in another order. Weights are in
-// the same file, which Python evaluates and this program goes on from.
+// Trains DnCNN with total variation layers to denoise colour images: the C++ version of
+// `tautstring_tasks denoise train`. On a CPU the same options, data and seed give the same net,
+// except for the rounding of Adam, where LibTorch uses another order of additions. The weights file
+// has the same format: Python can evaluate it, and this program can continue from it.
 //
-// Left to Python: checkpoints to resume from, the run's log, bfloat16 and several GPUs.
+// Only in Python: checkpoints to resume from, the log of the run, bfloat16 and several GPUs.
 #include <c10/util/Exception.h>
 #include <torch/cuda.h>
 
@@ -35,7 +35,7 @@ constexpr std::int64_t kMostSeed = 2'147'483'647;  // as in tautstring_tasks
 struct Options {
   std::filesystem::path data;
   std::filesystem::path out;
-  std::filesystem::path weights;  // empty: begin with those of the seed
+  std::filesystem::path weights;  // empty: start with the weights of the seed
   std::string device = "cpu";
   NoiseOptions noise;
   ModelOptions model;
@@ -46,20 +46,23 @@ void add_options(CLI::App& app, Options& options) {
   app.option_defaults()->always_capture_default();
   app.add_option("--data", options.data, "Folder with the folder train_cbsd432 of images")
       ->required();
-  app.add_option("--out", options.out, "Folder that weights.safetensors goes to")->required();
+  app.add_option("--out", options.out, "Folder for weights.safetensors")->required();
   app.add_option("--device", options.device, "Where to train")
       ->check(CLI::IsMember({"cpu", "cuda"}));
 
-  app.add_option("--sigma", options.noise.sigma, "Deviation of the noise; pixels are in 0..255")
+  app.add_option("--sigma", options.noise.sigma,
+                 "Standard deviation of the noise; pixels are in 0..255")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--patch", options.noise.patch, "Width and height of the patches")
       ->check(CLI::PositiveNumber);
 
-  app.add_option("--seed", options.training.seed, "Of the first weights and every step's data")
+  app.add_option("--seed", options.training.seed,
+                 "Seed of the initial weights and of the data of every step")
       ->check(CLI::Range(std::int64_t{0}, kMostSeed));
-  app.add_option("--steps", options.training.steps, "Of training")->check(CLI::NonNegativeNumber);
-  app.add_option("--batch", options.training.batch, "Patches a step")->check(CLI::PositiveNumber);
-  app.add_option("--lr", options.training.lr, "Learning rate at the start, along a cosine")
+  app.add_option("--steps", options.training.steps, "Training steps")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--batch", options.training.batch, "Patches per step")->check(CLI::PositiveNumber);
+  app.add_option("--lr", options.training.lr, "Learning rate at the start; it falls along a cosine")
       ->check(CLI::PositiveNumber);
   app.add_option("--last-lr", options.training.last_lr, "Learning rate at the end")
       ->check(CLI::NonNegativeNumber);

@@ -1,4 +1,4 @@
-// The patches of a step: for a seed, those of tautstring_tasks.
+// The patches of a step: the same as those of tautstring_tasks for the same seed.
 #pragma once
 
 #include <torch/types.h>
@@ -13,7 +13,7 @@
 namespace denoise {
 
 struct NoiseOptions {
-  double sigma = 25.0;      // its standard deviation; pixels are in 0..255
+  double sigma = 25.0;      // standard deviation; pixels are in 0..255
   std::int64_t patch = 40;  // width and height of the patches
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseOptions, sigma, patch)
@@ -24,12 +24,12 @@ struct Batch {
   torch::Tensor noisy;
 };
 
-/// Random square patches of images that all are in memory, on the device that trains.
+/// Random square patches of images that are all in memory, on the device that trains.
 class Patches {
  public:
   Patches(const std::vector<Picture>& pictures, const NoiseOptions& options, torch::Device device);
 
-  /// Draws patches: any place, any of 8 orientations, fresh noise.
+  /// Draws patches: any position, any of 8 orientations, new noise.
   [[nodiscard]] Batch draw(std::int64_t count, torch::Generator random) const;
 
  private:
@@ -37,7 +37,7 @@ class Patches {
   [[nodiscard]] std::pair<torch::Tensor, torch::Tensor> oriented(const torch::Tensor& turn) const;
 
   NoiseOptions options_;
-  torch::Tensor pixels_;  // of all pictures, one behind the other
+  torch::Tensor pixels_;  // of all pictures, concatenated
   torch::Tensor heights_, widths_, starts_;
 };
 

@@ -1,5 +1,5 @@
-// Tensors in safetensors files as tautstring_tasks has them, for both to read: what is known about
-// the tensors is JSON in the file's metadata.
+// Tensors in safetensors files, in the format of tautstring_tasks, so that both can read them. The
+// description of the tensors is JSON in the file's metadata.
 #pragma once
 
 #include <torch/types.h>
@@ -18,10 +18,10 @@ struct Saved {
   nlohmann::json about;
 };
 
-/// Gives tensors on the CPU. Throws std::runtime_error for a file that is broken.
+/// Returns tensors on the CPU. Throws std::runtime_error if the file is broken.
 Saved load(const std::filesystem::path& file);
 
-/// Writes tensors of any device; the file is whole or not there.
+/// Writes tensors of any device. The file is either complete or not there.
 void save(const std::filesystem::path& file, const Saved& saved);
 
 }  // namespace denoise

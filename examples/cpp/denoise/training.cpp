@@ -29,7 +29,7 @@ double cosine(const TrainingOptions& options, std::int64_t step) {
   return options.last_lr + (options.lr - options.last_lr) * falling;
 }
 
-/// Adam with a group of lambda's own behind that of all others: it has another rate.
+/// Adam with a separate parameter group for lambda, after that of all others: it has another rate.
 torch::optim::Adam make_optimizer(const DnCNN& net) {
   std::vector<torch::Tensor> others, lams;
   for (const auto& parameter : net->named_parameters()) {
@@ -70,7 +70,7 @@ void train(DnCNN& net, const Patches& patches, const TrainingOptions& options) {
     if (done % kLogEvery == 0 || done == options.steps) {
       const double mean = loss_sum.item<double>() / static_cast<double>(done - logged);
       print_progress(done, mean, net);
-      if (!std::isfinite(mean)) throw std::runtime_error("the loss is no number any more");
+      if (!std::isfinite(mean)) throw std::runtime_error("the loss is no longer finite");
       loss_sum.zero_();
       logged = done;
     }
