@@ -7,12 +7,12 @@
 namespace tautstring::reference {
 namespace {
 
-// Wider than the float64 it judges, so that its own rounding does not show.
+// Wider than the float64 results it checks, so that its own rounding does not matter.
 using Real = long double;
 constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 
-/// A nondecreasing, piecewise linear, continuous function: the derivative of the
-/// cost of the best start of the row, as a function of its last value.
+/// A nondecreasing, piecewise linear, continuous function: the derivative of the lowest cost of the
+/// row so far, as a function of its last value.
 class Derivative {
  public:
   /// Adds the derivative weight * (value - x) of one more sample.
@@ -23,19 +23,19 @@ class Derivative {
     }
   }
 
-  /// Where the function reaches `level`: any such place where it is flat,
-  /// infinity where it never does.
+  /// The place where the function reaches `level`: any of them if it is flat there, infinity if it
+  /// never does.
   [[nodiscard]] Real solve(Real level) const {
     for (const Piece& piece : pieces_) {
-      if (piece.at(piece.end) < level) continue;  // reached further right
+      if (piece.at(piece.end) < level) continue;  // reached further to the right
       if (piece.slope == 0) return piece.any_place();
       return std::clamp((level - piece.constant) / piece.slope, piece.begin, piece.end);
     }
     return kInfinity;
   }
 
-  /// Passes an edge: cuts the function off at -lam and +lam. The cuts tell how
-  /// the last value follows from the next one: by clamping it to [low, high].
+  /// Passes an edge: clamps the function to [-lam, lam]. The cuts determine the last value from the
+  /// next one: it is the next one clamped to [low, high].
   struct Cuts {
     Real low;
     Real high;
@@ -83,7 +83,7 @@ std::vector<double> prox_tv1d(std::span<const double> x, std::span<const double>
   const auto weight_of = [&](std::size_t i) { return weight.empty() ? 1 : weight[i]; };
   std::size_t first = 0;
   while (weight_of(first) == 0) ++first;
-  const Real origin = x[first];  // far from 0 digits would be lost
+  const Real origin = x[first];  // values far from 0 would lose digits
   Derivative derivative;
   std::vector<Derivative::Cuts> cuts(n);
   for (std::size_t i = 0; i < n; ++i) {

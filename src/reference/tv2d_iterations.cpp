@@ -86,7 +86,7 @@ double penalty(const Lines& lines, std::span<const double> image) {
   return sum;
 }
 
-/// How far the penalty is above what the dual variables, sums of `part`, prove of it.
+/// The penalty less the lower bound that the dual variables, which are sums of `part`, give for it.
 double slack(const Lines& lines, std::span<const double> image, std::span<const double> part) {
   double sum = 0;
   for (std::size_t i = 0; i < lines.count(); ++i) {

@@ -1,11 +1,11 @@
-// The oracle of the 2D iterations: the paper's Algorithm 1 and its accelerated form, as they
-// are written down, in float64, on one image, written to be read, not to be fast.
+// The oracle of the 2D iterations: the paper's Algorithm 1 and its accelerated form, exactly as
+// published, in float64, on one image. Written for clarity, not for speed.
 //
 // With rows(.) and columns(.) the exact solutions of all rows and of all columns:
 //   Qb = Q + b (Q - Qold);  Z = rows(X - Qb);     P    = X - Qb - Z
 //   Y  = columns(X - P);                          Qnew = X - P - Y
-// Algorithm 1 (Dykstra's) has b = 0 throughout. The accelerated form has the momentum of
-// Nesterov, and starts it anew where it leads away: <Qb - Qnew, Qnew - Q> > 0.
+// Algorithm 1 (Dykstra's) has b = 0 throughout. The accelerated form has Nesterov's momentum, and
+// restarts it when it points in the wrong direction: <Qb - Qnew, Qnew - Q> > 0.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Problem2d {
   std::vector<double> column_lam;
 };
 
-/// argmin_Y 1/2 |Y - X|^2 + sum over edges lam_e |difference of Y over e| is Y where P + Q = X - Y,
-/// P from the rows and Q from the columns.
+/// An iterate for argmin_Y 1/2 |Y - X|^2 + sum over edges lam_e |difference of Y over e|. At the
+/// solution P + Q = X - Y, with P from the rows and Q from the columns.
 struct Iterate2d {
   std::vector<double> y;
   std::vector<double> p;
@@ -40,8 +40,9 @@ enum class Method2d : std::uint8_t { dykstra, accelerated };
 /// The objective at y.
 [[nodiscard]] double objective(const Problem2d& problem, std::span<const double> y);
 
-/// Not less than what the objective at an iterate's y is above the optimum, and 0 at the optimum.
-/// u and v, the dual variables of the edges, are sums of P along rows and of Q along columns:
+/// An upper bound on how far the objective at an iterate's y is above the optimum; 0 at the
+/// optimum. u and v, the dual variables of the edges, are sums of P along rows and of Q along
+/// columns:
 ///   sum over edges (lam_e |d_e| - u_e d_e) + 1/2 |X - Y - P - Q|^2, d the differences of Y.
 [[nodiscard]] double duality_gap(const Problem2d& problem, const Iterate2d& iterate);
 

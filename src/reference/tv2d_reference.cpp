@@ -7,14 +7,13 @@
 #include <stdexcept>
 #include <utility>
 
-// A connected part of the image is cut at its mean t: the minimum cut separates the
-// pixels where y >= t from those where y < t. The edges between them carry their full
-// lam from then on, which leaves two smaller problems of the same kind with changed x.
-// Where all of x - t can flow off along the edges there is no such cut: y is t on the
-// whole part, and the flow is the dual. (Hochbaum 2001; Darbon and Sigelle 2006;
-// Chambolle and Darbon 2009.)
+// A connected part of the image is cut at its mean t: the minimum cut separates the pixels where
+// y >= t from those where y < t. The edges between them then carry their full lam, which leaves two
+// smaller problems of the same kind with a changed x. If all of x - t can flow away along the
+// edges, there is no such cut: y is t on the whole part, and the flow is the dual. (Hochbaum 2001;
+// Darbon and Sigelle 2006; Chambolle and Darbon 2009.)
 //
-// Cutting {y >= t} from {y < t}, and not any minimum cut, never separates equal values:
+// The cut between {y >= t} and {y < t}, unlike other minimum cuts, never separates equal values:
 // the parts that remain are the components of the solution.
 
 namespace tautstring::reference {
@@ -65,11 +64,11 @@ class CutsAtTheMean {
 
   [[nodiscard]] const std::vector<std::size_t>& labels() const { return labels_; }
   [[nodiscard]] const std::vector<Fraction>& components() const { return components_; }
-  /// On the edges along rows first, then on those along columns.
+  /// First on the edges along rows, then on those along columns.
   [[nodiscard]] const std::vector<Fraction>& dual() const { return dual_; }
 
  private:
-  // Arc 2e leads along edge e, arc 2e + 1 back.
+  // Arc 2e runs along edge e, arc 2e + 1 in the opposite direction.
   static std::size_t edge_of(std::size_t arc) { return arc / 2; }
   static std::size_t reverse(std::size_t arc) { return arc ^ 1; }
 
@@ -81,7 +80,7 @@ class CutsAtTheMean {
     lam_.push_back(lam);
   }
 
-  /// No edge with lam > 0 leads out of `pixels`.
+  /// The connected parts of `pixels`. No edge with lam > 0 may leave `pixels`.
   std::vector<Pixels> connected_parts(const Pixels& pixels) {
     for (const std::size_t i : pixels) waits_[i] = true;
     std::vector<Pixels> parts;
@@ -108,10 +107,10 @@ class CutsAtTheMean {
     return sum;
   }
 
-  /// What has to flow off is x minus the mean; times the number of pixels all is integer.
-  /// With M the largest of |x| and lam: x_ is within 5 M, as four edges may have been cut
-  /// around a pixel, and `sum` within M size, as it is also the sum of y. So an excess
-  /// starts within 6 M size, and all together are within 6 M size^2 < 2^63.
+  /// The excess that has to flow away is x minus the mean; times the number of pixels it is an
+  /// integer. Let M be the largest of |x| and lam. Then x_ is within 5 M, as four edges may have
+  /// been cut around a pixel, and `sum` is within M size, as it is also the sum of y. So an excess
+  /// starts within 6 M size, and the sum of all is within 6 M size^2 < 2^63.
   void start_flow(const Pixels& part, std::int64_t sum) {
     const auto size = static_cast<std::int64_t>(part.size());
     for (const std::size_t i : part) {
@@ -120,8 +119,8 @@ class CutsAtTheMean {
     }
   }
 
-  /// Push-relabel, up to the point where no excess reaches a pixel that lacks something.
-  /// Distances are lower bounds that are made exact from time to time and at the end.
+  /// Push-relabel, until no excess can reach a pixel with a deficit. Distances are lower bounds;
+  /// they are recomputed exactly from time to time and at the end.
   void maximise_flow(const Pixels& part) {
     while (true) {
       measure_distances(part);
@@ -140,8 +139,8 @@ class CutsAtTheMean {
     }
   }
 
-  /// The number of arcs to the nearest pixel that lacks something; where none can be
-  /// reached, the number of pixels, which is more than any distance.
+  /// Computes the number of arcs to the nearest pixel with a deficit. If none can be reached, it is
+  /// the number of pixels, which is more than any distance.
   void measure_distances(const Pixels& part) {
     Pixels reached;
     for (const std::size_t i : part) {
@@ -158,8 +157,8 @@ class CutsAtTheMean {
     }
   }
 
-  /// Pushes the excess of pixel i on until it is gone or has nowhere to go. Returns how
-  /// often the distance was raised.
+  /// Pushes the excess of pixel i on until it is gone or cannot go anywhere. Returns how often the
+  /// distance was raised.
   std::size_t discharge(std::size_t i, std::size_t unreachable, std::deque<std::size_t>& active) {
     std::size_t relabels = 0;
     while (excess_[i] > 0 && distance_[i] < unreachable) {
@@ -189,7 +188,7 @@ class CutsAtTheMean {
     residual_[reverse(arc)] += amount;
   }
 
-  /// All has flown off. An edge's dual is what flows against its direction.
+  /// All excess has flowed away. The dual of an edge is the flow against its direction.
   void record_component(const Pixels& part, std::int64_t sum) {
     const auto size = static_cast<std::int64_t>(part.size());
     for (const std::size_t i : part) {
@@ -202,7 +201,7 @@ class CutsAtTheMean {
     components_.push_back({sum, size});
   }
 
-  /// Excess remains where nothing that lacks some can be reached: there y >= mean.
+  /// Excess remains where no pixel with a deficit can be reached: there y >= mean.
   void cut(const Pixels& part) {
     const auto is_up = [&](std::size_t i) { return distance_[i] == part.size(); };
     for (const std::size_t i : part) {
@@ -214,23 +213,22 @@ class CutsAtTheMean {
         x_[i] -= lam;
         x_[next] += lam;
         dual_[edge_of(arc)] = {arc % 2 == 0 ? -lam : lam, 1};
-        lam = 0;  // nothing more flows here
+        lam = 0;  // no more flow along this edge
         residual_[arc] = 0;
         residual_[reverse(arc)] = 0;
       }
     }
   }
 
-  // The problem that remains: lam is 0 on the edges that have been cut, and x has their
-  // duals in it.
+  // The remaining problem: lam is 0 on the edges that have been cut, and x includes their duals.
   std::vector<std::int64_t> x_;
   std::vector<std::int64_t> lam_;
 
   std::vector<std::vector<std::size_t>> arcs_of_;
-  std::vector<std::size_t> head_;  // where an arc leads to
+  std::vector<std::size_t> head_;  // the pixel at the end of an arc
 
   std::vector<std::int64_t> residual_;  // how much more may flow along an arc
-  std::vector<std::int64_t> excess_;    // what still has to flow off; negative: is lacking
+  std::vector<std::int64_t> excess_;    // what still has to flow away; negative: a deficit
   std::vector<std::size_t> distance_;
   std::vector<bool> waits_;
 
