@@ -1,12 +1,11 @@
-# CUDA is optional: found -> enabled, not found -> said once and left out.
-# Sets TAUTSTRING_HAS_CUDA.
+# CUDA is optional: enabled if found; otherwise left out, with a message. Sets TAUTSTRING_HAS_CUDA.
 set(TAUTSTRING_HAS_CUDA OFF)
 if(NOT TAUTSTRING_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     set(TAUTSTRING_CUDA_ARCHS "" CACHE STRING
-      "CUDA architectures; empty: native where a GPU is found, else 90")
+      "CUDA architectures; empty: native if there is a GPU, otherwise 90")
     if(NOT TAUTSTRING_CUDA_ARCHS)
       if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
         set(CMAKE_CUDA_ARCHITECTURES 90)
@@ -18,13 +17,12 @@ if(NOT TAUTSTRING_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA_ARCHITECTURES ${TAUTSTRING_CUDA_ARCHS})
     endif()
     enable_language(CUDA)
-    find_package(CUDAToolkit REQUIRED GLOBAL)  # a parent project links what we link
+    find_package(CUDAToolkit REQUIRED GLOBAL)  # parent projects link the same libraries
     set(TAUTSTRING_HAS_CUDA ON)
-    # What all CUDA sources are compiled with. Steps shared with the host are
-    # constexpr functions and need no markup to run on a device; without fused
-    # multiply-adds they round there as on the host. (CMake 3.25 does not know
-    # how to ask nvcc for C++20; warning 554 is about a conversion that `requires`
-    # rules out.)
+    # Options for all CUDA sources. Steps shared with the host are constexpr
+    # functions, which need no annotations to run on a device; without fused
+    # multiply-adds they round there as on the host. (CMake 3.25 cannot request
+    # C++20 from nvcc; warning 554 is about a conversion that `requires` excludes.)
     add_library(tautstring_cuda_options INTERFACE)
     target_compile_options(tautstring_cuda_options INTERFACE
       $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr --fmad=false
@@ -34,6 +32,6 @@ if(NOT TAUTSTRING_CUDA STREQUAL "OFF")
   elseif(TAUTSTRING_CUDA STREQUAL "ON")
     message(FATAL_ERROR "TAUTSTRING_CUDA=ON, but no CUDA compiler was found (set CUDACXX).")
   else()
-    message(STATUS "tautstring: no CUDA compiler found, CUDA is left out")
+    message(STATUS "tautstring: no CUDA compiler found, building without CUDA")
   endif()
 endif()

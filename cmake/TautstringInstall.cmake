@@ -24,7 +24,7 @@ if(TAUTSTRING_LIBTORCH)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tautstring
     COMPONENT torch)
 endif()
-# A static library leaves the CUDA runtime to whoever links it.
+# Users of a static library link the CUDA runtime themselves.
 get_target_property(type tautstring_core TYPE)
 set(tautstring_needs_cuda_to_link OFF)
 if(TAUTSTRING_HAS_CUDA AND type STREQUAL "STATIC_LIBRARY")

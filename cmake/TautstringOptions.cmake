@@ -1,11 +1,10 @@
-# What every target of this project is compiled with. Users of the library
-# inherit nothing but C++20.
+# Options for all targets of this project. Users of the library inherit only C++20.
 add_library(tautstring_options INTERFACE)
 target_compile_features(tautstring_options INTERFACE cxx_std_20)
 
-# Floating-point contraction would let one compiler fuse a multiply and an add
-# that another does not: the same source must round the same way everywhere. And
-# a parent project's -ffast-math would take away NaN and the meaning of our sums.
+# With floating-point contraction one compiler may fuse a multiply and an add that
+# another does not, but the same source must round the same way everywhere. A parent
+# project's -ffast-math would break the handling of NaN and our compensated sums.
 target_compile_options(tautstring_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor
     -fno-fast-math -ffp-contract=off $<$<BOOL:${TAUTSTRING_WERROR}>:-Werror>>)

@@ -1,5 +1,5 @@
-# Vector code is optional: Highway's headers found -> built, not found -> said once
-# and left out; the portable code is always there. Sets TAUTSTRING_HAS_SIMD.
+# Vector code is optional: built if Highway's headers are found; otherwise left out, with a message.
+# The portable code is always built. Sets TAUTSTRING_HAS_SIMD.
 set(TAUTSTRING_HAS_SIMD OFF)
 if(NOT TAUTSTRING_SIMD STREQUAL "OFF")
   find_path(TAUTSTRING_HIGHWAY_INCLUDE_DIR hwy/foreach_target.h DOC "Folder with hwy/highway.h")
@@ -10,6 +10,6 @@ if(NOT TAUTSTRING_SIMD STREQUAL "OFF")
     message(FATAL_ERROR "TAUTSTRING_SIMD=ON, but hwy/highway.h was not found (Debian: libhwy-dev; "
                         "elsewhere set TAUTSTRING_HIGHWAY_INCLUDE_DIR).")
   else()
-    message(STATUS "tautstring: Highway (hwy/highway.h) not found, the CPU code is built without vectors")
+    message(STATUS "tautstring: Highway (hwy/highway.h) not found, building the CPU code without SIMD")
   endif()
 endif()

@@ -1,13 +1,13 @@
-# Finds torch and makes an imported target of it: an unpacked LibTorch, or the torch of
-# a Python environment. Installed with the package, since its users need it too. Not by
-# find_package(Torch): that changes CUDA's architectures and flags of the whole tree,
-# and fails where torch has CUDA but there is no toolkit.
+# Finds torch and defines an imported target for it: an unpacked LibTorch, or the torch of a
+# Python environment. Installed with the package, since its users need it too. Does not use
+# find_package(Torch), because that changes the CUDA architectures and flags of the whole
+# tree, and fails if torch has CUDA but there is no toolkit.
 include_guard(GLOBAL)
 
 set(TAUTSTRING_TORCH_ROOT "" CACHE PATH
-  "Folder with torch's include/ and lib/; empty: of CMAKE_PREFIX_PATH, or what Python imports")
+  "Folder with torch's include/ and lib/; empty: search CMAKE_PREFIX_PATH, then Python's torch")
 
-# Gives the folder of torch in `result`, or the reason why there is none in `reason`.
+# Puts the folder of torch into `result`, or the reason why there is none into `reason`.
 function(tautstring_torch_root result reason)
   set(header include/torch/csrc/stable/ops.h)
   set(candidates ${TAUTSTRING_TORCH_ROOT})
@@ -41,8 +41,8 @@ TAUTSTRING_TORCH_ROOT to the folder of a LibTorch, or Python_EXECUTABLE to a Pyt
 endfunction()
 
 # Sets TAUTSTRING_TORCH_VERSION (major.minor), TAUTSTRING_TORCH_INCLUDE_DIRS,
-# TAUTSTRING_TORCH_LIB_DIR and makes tautstring::libtorch; or sets
-# TAUTSTRING_TORCH_NOT_FOUND_MESSAGE, an error without QUIET.
+# TAUTSTRING_TORCH_LIB_DIR and defines tautstring::libtorch. If torch is not found, sets
+# TAUTSTRING_TORCH_NOT_FOUND_MESSAGE; without QUIET that is an error.
 macro(tautstring_find_torch)
   unset(TAUTSTRING_TORCH_NOT_FOUND_MESSAGE)
   tautstring_torch_root(tautstring_torch_folder TAUTSTRING_TORCH_NOT_FOUND_MESSAGE)
@@ -62,7 +62,7 @@ macro(tautstring_find_torch)
       add_library(tautstring::libtorch INTERFACE IMPORTED GLOBAL)
       target_include_directories(tautstring::libtorch SYSTEM INTERFACE
         ${TAUTSTRING_TORCH_INCLUDE_DIRS})
-      # libtorch.so only brings the others, of CUDA where there is one: it must stay.
+      # libtorch.so only loads the other libraries, including those of CUDA: it must be kept.
       target_link_libraries(tautstring::libtorch INTERFACE
         -Wl,--push-state,--no-as-needed ${TAUTSTRING_TORCH_LIB_DIR}/libtorch.so -Wl,--pop-state
         ${TAUTSTRING_TORCH_LIB_DIR}/libtorch_cpu.so ${TAUTSTRING_TORCH_LIB_DIR}/libc10.so)
