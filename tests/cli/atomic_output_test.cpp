@@ -16,7 +16,7 @@ namespace {
 
 class AtomicOutput : public TempFolder {
  protected:
-  /// The message of the Failure, "" where there is none.
+  /// The message of the Failure; "" if there is none.
   [[nodiscard]] std::string error_of_writing(const std::string& name, Overwrite overwrite) const {
     try {
       write_file(path(name), bytes_of("new"), overwrite);

@@ -1,4 +1,4 @@
-// Usage: what is refused and how, help, closed streams.
+// Usage: errors in the command line, help, closed streams.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -112,7 +112,7 @@ TEST(CommandLine, a_full_standard_output_is_exit_code_4) {
 }
 
 TEST(CommandLine, a_closed_pipe_is_exit_code_4_and_no_crash) {
-  // The reader is gone before the program starts to write.
+  // The reader exits before the program starts to write.
   const ProgramResult result =
       run_shell("{ sleep 0.3; $TAUTSTRING info; echo code $? >&2; } | true");
   EXPECT_TRUE(contains(result.err, "code 4")) << result.err;
@@ -124,7 +124,7 @@ TEST_F(ClosedStreams, never_send_messages_into_the_result) {
   write_image(make_image(8, 8, 1), path("a.png"));
   const ProgramResult result =
       run_shell("$TAUTSTRING smooth '" + path("a.png") + "' '" + path("b.png") + "' <&- >&- 2>&-");
-  EXPECT_EQ(result.exit_code, 4);  // the report has no place to go
+  EXPECT_EQ(result.exit_code, 4);  // the report cannot be written
   EXPECT_EQ(read_image(path("b.png")).width, 8);
 }
 

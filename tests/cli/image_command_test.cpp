@@ -17,13 +17,13 @@
 namespace tautstring::cli::test {
 namespace {
 
-/// Values as a file of 8 bits stores them, or of 16 with another largest one.
+/// Values as a file of 8 bits stores them, or of 16 bits with another largest value.
 std::vector<float> stored(std::vector<float> values, float largest = 255) {
   for (float& value : values) value = std::nearbyint(std::clamp(value, 0.0F, largest));
   return values;
 }
 
-/// What the library itself makes of the rows of an image, or of its columns.
+/// The library's own result for the rows of an image, or for its columns.
 std::vector<float> solve_lines(const TestImage& image, bool rows, double lam) {
   std::vector<float> values = image.values;
   const std::int64_t w = image.width;
@@ -35,7 +35,7 @@ std::vector<float> solve_lines(const TestImage& image, bool rows, double lam) {
   return values;
 }
 
-/// What it makes of the whole image.
+/// The library's own result for the whole image.
 std::vector<float> solve_whole(const TestImage& image, double lam, const Solver2d& solver,
                                Mode mode = Mode::smooth) {
   std::vector<float> values = image.values;
@@ -63,7 +63,7 @@ class ImageCommand : public TempFolder {
     return run_program(arguments);
   }
 
-  /// The same, where nothing may go wrong.
+  /// The same; expects success.
   TestImage converted(const std::string& command, const TestImage& image, const std::string& input,
                       const std::string& output, const std::vector<std::string>& more = {}) const {
     write_image(image, path(input));
@@ -186,7 +186,7 @@ TEST_F(ImageCommand, invisible_colour_does_not_bleed_into_visible_pixels) {
   }
 }
 
-/// Grey with alpha, where every third pixel, or so, is invisible.
+/// Grey with alpha; about every third pixel is invisible.
 TestImage image_with_holes(float colour_of_holes) {
   TestImage image = make_image(24, 16, 2);
   for (std::size_t i = 0; i < image.values.size(); i += 2) {
@@ -331,7 +331,7 @@ TEST_F(ImageCommand, in_2d_lam_inf_gives_the_mean_of_what_hangs_together) {
   TestImage image = make_image(6, 5, 2, Depth::floating);
   float sum = 0;
   for (std::size_t i = 0; i < 30; ++i) {
-    const bool is_hole = i == 14 || i == 15 || i == 21;  // all the rest hangs together
+    const bool is_hole = i == 14 || i == 15 || i == 21;  // the remaining pixels are connected
     image.values[2 * i + 1] = is_hole ? 0 : 1;
     if (!is_hole) sum += image.values[2 * i];
   }
@@ -447,7 +447,7 @@ TEST_F(ImageCommand, sixteen_bits_become_eight_in_jpeg_and_it_is_said) {
   EXPECT_TRUE(contains(result.err, "jpg cannot hold 16 bits; the result has 8")) << result.err;
   const TestImage image = read_image(path("out.jpg"));
   EXPECT_EQ(image.depth, Depth::bits8);
-  EXPECT_GT(image.values[0], 40);  // scaled down, not cut off
+  EXPECT_GT(image.values[0], 40);  // scaled down, not clamped
 }
 
 TEST_F(ImageCommand, alpha_is_put_on_white_in_jpeg_and_it_is_said) {
@@ -724,9 +724,9 @@ TEST_F(ImageCommand, the_solution_is_within_the_bound_that_is_told) {
     sum += std::pow(static_cast<double>(rough[i]) - exact[i], 2);
   }
   const double distance = std::sqrt(sum / static_cast<double>(exact.size()));
-  EXPECT_GT(distance, 10 * rest);  // or there is nothing to see
+  EXPECT_GT(distance, 10 * rest);  // otherwise the comparison is meaningless
   EXPECT_LE(distance, bound + rest);
-  EXPECT_LE(bound, 100 * distance);  // and it tells something
+  EXPECT_LE(bound, 100 * distance);  // and the bound is not useless
 }
 
 TEST_F(ImageCommand, a_tolerance_that_is_not_reached_is_said) {

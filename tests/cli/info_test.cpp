@@ -1,4 +1,4 @@
-// info on the build, on images and on signals, end to end.
+// info about the build, images and signals, end to end.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -37,7 +37,7 @@ class SignalCommand : public TempFolder {
     return run_program(arguments);
   }
 
-  /// Runs from in.npy to out.npy, where nothing may go wrong.
+  /// Runs from in.npy to out.npy; expects success.
   SampleArray smoothed(const std::string& npy, const std::vector<std::string>& more = {}) const {
     write("in.npy", npy);
     const ProgramResult result = run("in.npy", "out.npy", more);
@@ -45,7 +45,7 @@ class SignalCommand : public TempFolder {
     return parse_npy(bytes_of(read("out.npy")));
   }
 
-  /// The table that comes out of a table.
+  /// The output table for an input table.
   std::string smoothed_csv(const std::string& csv,
                            const std::vector<std::string>& more = {}) const {
     write("in.csv", csv);

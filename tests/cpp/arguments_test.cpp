@@ -12,7 +12,7 @@
 namespace tautstring::testing {
 namespace {
 
-/// A good forward call on a 2 x 3 batch that each test spoils in one place.
+/// A valid forward call on a 2 x 3 batch. Each test makes one part of it invalid.
 struct Call {
   std::vector<float> x = {0, 5, 1, 4, 2, 3};
   std::vector<float> lam = {1, 1}, edges = {1, 1, 1, 1}, weight = std::vector<float>(6, 1);
@@ -28,7 +28,7 @@ struct Call {
   Status run() { return prox_tv1d(problem, y_view, partition_view, context); }
 };
 
-/// For errors that no number explains.
+/// For errors without a number.
 constexpr double kNothing = -12345;
 
 struct Spoiled {
@@ -232,8 +232,8 @@ TEST(Arguments, AnUnsupportedDeviceIsSaid) {
 }
 
 TEST(Arguments, MemoryThatCannotBeHadIsAStatus) {
-  // Long rows that exist only as a broadcast view, and a task for each: hundreds
-  // of terabytes of scratch.
+  // Long rows that exist only as a broadcast view, with one task each: hundreds of terabytes of
+  // scratch memory.
   constexpr std::int64_t kRows = 4096;
   const float value = 0;
   class Many final : public Executor {
@@ -338,7 +338,7 @@ TEST(Arguments, ABadValueIsFoundAtItsPlaceInTheArgument) {
       {.x = view(x.data(), {3, 2}), .lam = 1.0, .weight = view(weight.data(), {3, 2}), .dim = 0},
       view(y.data(), {3, 2}));
   EXPECT_EQ(status.index, 4);
-  // One lam an edge and a channel, shape (2, 1, 3) of x (2, 5, 4): element [1][0][2].
+  // One lam per edge and channel, shape (2, 1, 3) for x (2, 5, 4): element [1][0][2].
   std::vector<float> big(40), lam = {1, 1, 1, 1, 1, -1};
   EXPECT_EQ(prox_tv1d({.x = view(big.data(), {2, 5, 4}), .lam = view(lam.data(), {2, 1, 3})},
                       view(big.data(), {2, 5, 4}))

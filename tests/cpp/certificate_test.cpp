@@ -1,4 +1,4 @@
-// The certificate is a proof only if it grows where y is wrong.
+// The certificate is a proof only if it grows when y is wrong.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ TEST(Certificate, IsZeroForAnExactSolution) {
 TEST(Certificate, MeasuresTheViolationRelativeToTheRange) {
   EXPECT_EQ(certify({0, 4}, {0, 4}, 1.0), 0.25);     // u = 0 where it must be -1
   EXPECT_EQ(certify({0, 4}, {1, 1}, 1.0), 2.0 / 4);  // u_n = 2
-  EXPECT_EQ(certify({0, 4}, {2, 2}, 1.0), 0.25);     // no jump where |u| = 2 says there is one
+  EXPECT_EQ(certify({0, 4}, {2, 2}, 1.0), 0.25);     // no jump although |u| = 2 implies one
   EXPECT_EQ(certify({0, 4}, {3, 1}, 1.0), 4.0 / 4);  // a jump the wrong way: u = -3, must be 1
 }
 

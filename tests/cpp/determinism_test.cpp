@@ -1,5 +1,5 @@
-// The same bits for any number of threads, any place in the batch, any run, with
-// or without the caller's workspace.
+// The same bits for any number of threads, any position in the batch, any run, with or without the
+// caller's workspace.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

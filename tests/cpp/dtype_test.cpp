@@ -1,4 +1,4 @@
-// Storage types: each result is the float64 result within what the type promises.
+// Storage types: each result is the float64 result within the tolerance of the type.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ TEST_P(Storage, ResultIsTheFloat64ResultWithinItsTolerance) {
     Row row = random_row(base_seed() + static_cast<std::uint64_t>(i), 100,
                          i % 2 == 0 ? LamKind::uniform : LamKind::edges,
                          i % 3 == 0 ? WeightKind::with_missing : WeightKind::none);
-    for (double& value : row.x) value = std::clamp(value, -3e4, 3e4);  // float16 holds no more
+    for (double& value : row.x) value = std::clamp(value, -3e4, 3e4);  // the range of float16
     row = rounded(row, GetParam());
     for (const Mode mode : {Mode::smooth, Mode::sharp}) {
       const Solution narrow(row, GetParam(), mode);

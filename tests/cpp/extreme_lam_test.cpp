@@ -1,5 +1,4 @@
-// lam = 0, lam = infinity, lam beyond lam_max, and sizes of x at the ends of
-// what a float can hold.
+// lam = 0, lam = infinity, lam above lam_max, and x near the limits of floating-point types.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +23,8 @@ class ZeroLam : public ::testing::TestWithParam<std::tuple<DType, Mode>> {};
 
 TEST_P(ZeroLam, CopiesEveryBit) {
   const auto [dtype, mode] = GetParam();
-  // All 2-byte patterns, and odd 4- and 8-byte ones: signalling NaNs, -0.0,
-  // infinities and subnormals among them.
+  // All 2-byte patterns, and unusual 4- and 8-byte ones, including signalling NaNs, -0.0,
+  // infinities and subnormals.
   const auto item = static_cast<std::size_t>(size_of(dtype));
   std::vector<std::byte> x(65536 * item);
   for (std::size_t i = 0; i < 65536; ++i) {
@@ -74,7 +73,7 @@ TEST(ExtremeLam, ZeroEdgeBetweenEqualValuesIsAPlainBorder) {
 
 TEST(ExtremeLam, InfinityGivesTheMean) {
   std::vector<Scale> sizes = scales();
-  sizes.push_back({"2^199", 0x1p199, 0});  // the largest that is not scaled
+  sizes.push_back({"2^199", 0x1p199, 0});  // the largest size that is not scaled
   for (const Scale& scale : sizes) {
     Random random(base_seed());
     Row row{"mean", families()[0].make(random, 1000), {kInfinity}, {}};
@@ -299,14 +298,14 @@ TEST(ExtremeLam, ExtremeWeightsAndSamplesTogetherDoNotOverflow) {
 }
 
 TEST(ExtremeLam, SmallWeightsBesideLargeOnesKeepTheirAccuracy) {
-  // The middle sample weighs 1e-12 of its neighbours and stands alone.
+  // The middle sample has 1e-12 of its neighbours' weight and is a segment by itself.
   const Row row{"", {0, 5, 1}, {1e-12}, {1, 1e-12, 1}};
   const Solution solution(row);
   EXPECT_NEAR(solution.y[1], 3, 1e-12);
 }
 
 TEST(ExtremeLam, ABlockOfSmallWeightsIsSolvedAsIfAlone) {
-  // Edges without penalty part a block whose weights are 1e-15 of the others'.
+  // Edges without penalty separate a block whose weights are 1e-15 of the others'.
   for (int i = 0; i < 1000; ++i) {
     Random random(base_seed() + static_cast<std::uint64_t>(i));
     std::uniform_real_distribution<double> uniform;
@@ -331,7 +330,7 @@ TEST(ExtremeLam, ABlockOfSmallWeightsIsSolvedAsIfAlone) {
 }
 
 TEST(ExtremeLam, LargeWeightsPinTheirSamplesAndLeaveTheOthersAlone) {
-  // A pin at an end parts the row; the other samples see only its value.
+  // A pinned sample at one end separates the row; the other samples see only its value.
   for (const double pin : {1e6, 1e15, 1e22, 1e29}) {
     const Solution right(Row{"", {0, 5, 1, 4}, {1}, {1, 1, 1, pin}});
     const Solution left(Row{"", {4, 1, 5, 0}, {1}, {pin, 1, 1, 1}});

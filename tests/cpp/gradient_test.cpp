@@ -56,8 +56,8 @@ class Gradient : public ::testing::TestWithParam<Kind> {
       const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
       Row row = random_row(seed, 25, GetParam().lam, GetParam().weight);
       Random random(seed);
-      // Near 0, where differences of y keep their digits, and with noise
-      // everywhere: no ties but by accident, and those are skipped.
+      // Near 0, where differences of y keep their digits, and with noise everywhere. Ties are rare,
+      // and rows with ties are skipped.
       const double origin = row.x[0];
       for (double& value : row.x) value -= origin;
       const double size = range_of(row.x) + 1e-3;
@@ -80,7 +80,7 @@ class Gradient : public ::testing::TestWithParam<Kind> {
       double& argument = &arguments == &row.x     ? copy.x[k]
                          : &arguments == &row.lam ? copy.lam[k]
                                                   : copy.weight[k];
-      // The copy is evaluated with the argument it holds.
+      // `evaluate` solves with the changed argument.
       const auto evaluate = [&](double value) {
         argument = value;
         return Solution(copy, DType::float64, GetParam().mode);
@@ -191,7 +191,7 @@ TEST(GradientRules, OfXIsTheGradientItselfBitForBitAtLamZero) {
 }
 
 TEST(GradientRules, OfLamAtZeroUsesTheSignsOfXAndNoneAtTies) {
-  // d/dlam of y at lam 0: up-jump right of 0, tie, down-jump left of 3.
+  // d/dlam of y at lam 0: an up-jump after 0, a tie, a down-jump before the last sample.
   const Gradients gradients =
       backward(Solution(Row{"", {0, 2, 2, 1}, {0}, {}}), {1, 10, 100, 1000}, 3);
   EXPECT_EQ(gradients.lam, (std::vector<double>{1 - 10, 0, 1000 - 100}));
@@ -310,7 +310,7 @@ TEST(GradientRules, TangentsNotGivenAreZero) {
   EXPECT_EQ(dy, (std::vector<double>{0, 0, 0, 0}));
 }
 
-/// What a batch gives in one dtype and layout, as float64: x, then lam of every row.
+/// The gradients of a batch in one dtype and layout, as float64: x, then lam of every row.
 std::vector<double> gradients_of_batch(DType dtype, bool columns, bool edges, Mode mode,
                                        const Context& context = {}) {
   constexpr std::int64_t kRows = 70;

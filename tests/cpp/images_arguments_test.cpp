@@ -16,7 +16,7 @@ constexpr std::int64_t kWidth = 4;
 constexpr std::size_t kPixels = 2 * kHeight * kWidth;
 constexpr int kIterations = 3;
 
-/// A good forward call on two images that each test spoils in one place.
+/// A valid forward call on two images. Each test makes one part of it invalid.
 struct ImagesCall {
   std::vector<float> x = std::vector<float>(kPixels, 1), y = std::vector<float>(kPixels, -7);
   std::vector<float> row_lam = std::vector<float>(2 * kHeight * (kWidth - 1), 1);
@@ -48,7 +48,7 @@ struct ImagesCall {
   }
 };
 
-/// For errors that no number explains.
+/// For errors without a number.
 constexpr double kNothing = -12345;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -23,7 +23,7 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   return {first, first + values.size() * sizeof(T)};
 }
 
-/// Any bits at all are a sample: NaN of every kind, infinities, both zeros.
+/// Any bits are allowed in samples: all kinds of NaN, infinities, both zeros.
 TEST(ImagesCopied, KeepEveryBit) {
   Random random(base_seed());
   for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
@@ -99,14 +99,14 @@ TEST(ImagesCopied, HaveTheIdentityForADerivative) {
         const ImageBatch gradient = call.backward(g);
         EXPECT_EQ(bytes_of(gradient.x), bytes_of(g));
         EXPECT_EQ(bytes_of(call.jvp(v)), bytes_of(g));
-        // Of a lam: what a step away from 0 moves.
+        // The gradient of a lam: the effect of a step away from 0.
         const double sign = mode == Mode::sharp ? 1 : -1;
         for (std::size_t e = 0; e < gradient.row_lam.size(); ++e) {
           const std::size_t i = e / (kWidth - 1) * kWidth + e % (kWidth - 1);
           const double jump = batch.x[i + 1] > batch.x[i] ? 1 : -1;
           ASSERT_EQ(gradient.row_lam[e], sign * jump * (g[i + 1] - g[i]));
         }
-        // Without the iterations done, those of the call are taken.
+        // If `done` is not given, the iterations of the call are used.
         Solved2d all = call.solved();
         all.done = {};
         std::vector<double> grad_x(g.size());
@@ -119,7 +119,7 @@ TEST(ImagesCopied, HaveTheIdentityForADerivative) {
   }
 }
 
-/// Some images of a batch, or one direction alone: the ordinary way.
+/// If only some images or one direction have lams of 0, images are solved as usual.
 TEST(ImagesCopied, NeedAllTheirLamsToBeZero) {
   Random random(base_seed());
   const ImageBatch noise = random_images(random, 4, kHeight, kWidth, 1);
@@ -143,7 +143,7 @@ TEST(ImagesCopied, NeedAllTheirLamsToBeZero) {
                                values.begin() + static_cast<std::ptrdiff_t>((image + 1) * kPixels));
   };
   EXPECT_EQ(of_image(y, 0), of_image(x, 0));
-  for (const int dim : {1, 0}) {  // rows alone, columns alone: as 1D has them
+  for (const int dim : {1, 0}) {  // only rows, only columns: as in 1D
     const std::size_t image = dim == 1 ? 1 : 2;
     const std::vector<double> alone = of_image(x, image);
     std::vector<double> expected(kPixels);
@@ -155,7 +155,7 @@ TEST(ImagesCopied, NeedAllTheirLamsToBeZero) {
     }
     EXPECT_NEAR(gap[image], 0, 1e-20);
   }
-  // Bad samples are copied in one image, and make NaN of the others.
+  // Invalid samples are copied in the image with lams 0 and make the others NaN.
   for (std::size_t image = 0; image < 4; ++image) {
     x[image * kPixels + 9] = std::numeric_limits<double>::infinity();
   }

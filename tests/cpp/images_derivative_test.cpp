@@ -1,4 +1,4 @@
-// 2D: the derivatives against differences of the forward, and against one another.
+// 2D: the derivatives against differences of the forward, and against each other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Setting {
   Mode mode;
 };
 
-/// Both derivatives of both methods in both modes; images that stop early, each at another place.
+/// Both derivatives of both methods in both modes; images that stop early, at different iterations.
 std::vector<Setting> settings() {
   std::vector<Setting> all;
   for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
@@ -65,7 +65,8 @@ TEST(ImagesDerivative, BackwardAndJvpAreAdjoint) {
   }
 }
 
-/// Of each pixel of an image, one of those that neither of the last passes separates from it.
+/// For each pixel of an image, a representative of the pixels that the last passes do not separate
+/// from it.
 std::vector<std::size_t> components_of(const SolvedImagesCall& call, std::int64_t image) {
   const std::int64_t height = call.shape.height;
   const std::int64_t width = call.shape.width;
@@ -98,7 +99,7 @@ std::vector<std::size_t> components_of(const SolvedImagesCall& call, std::int64_
 
 TEST(ImagesDerivative, OfTheSolutionIsTheMeanOverAComponent) {
   Random random(base_seed());
-  // The largest that a GPU's block holds, larger ones, lines of one pixel or of many words.
+  // The largest image that fits in a GPU block, larger ones, lines of one pixel or of many words.
   for (const auto& [height, width] :
        {std::pair{64, 64}, {65, 64}, {3, 1400}, {1, 4097}, {40, 33}, {1, 70}, {70, 1}}) {
     for (const double lam : {0.1, 1.0, 100.0}) {
@@ -135,7 +136,7 @@ TEST(ImagesDerivative, ImagesThatStopEarlyHaveTheirOwnIterations) {
   const ImageBatch backward = call.backward(g);
   const std::vector<double> forward = call.jvp(v);
   for (std::size_t i = 0; i < 3; ++i) {
-    // The same image without tol, for just as many iterations.
+    // The same image without tol, with the same number of iterations.
     const SolvedImagesCall plain(
         batch, {.method = Method2d::accelerated, .iterations = call.iterations[i]});
     const std::size_t first = i * call.shape.pixels();
@@ -203,7 +204,8 @@ TEST(ImagesDerivative, TangentsNotGivenAreZero) {
   }
 }
 
-/// One tangent a line is that of all of its edges, and the gradient of a line the sum of theirs.
+/// One tangent per line equals the same tangent on all its edges; the gradient for a line is the
+/// sum over its edges.
 TEST(ImagesDerivative, ALamOfALineIsOneOfAllItsEdges) {
   Random random(base_seed());
   for (const auto& [solver, mode] : settings()) {

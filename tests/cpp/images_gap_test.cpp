@@ -1,5 +1,5 @@
-// gap2d: never less than what an image really is above the optimum, whoever computed it and
-// whatever the dual variables are; and not much more where these are good.
+// gap2d is never less than the true distance of an image's objective from the optimum, for any
+// image and any dual variables, and not much more if the dual variables are good.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ constexpr DType kDTypes[] = {DType::float16, DType::bfloat16, DType::float32, DT
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Of one image with a lam an edge; `dual` may be empty.
+/// The gap of one image with one lam per edge; `dual` may be empty.
 double gap_of(const IntegerProblem2d& p, const std::vector<double>& y,
               const std::vector<double>& dual = {}, DType x_dtype = DType::float64,
               DType y_dtype = DType::float64) {
@@ -47,7 +47,7 @@ double gap_of(const Problem2d& problem, const Candidate2d& candidate) {
   return gap[0];
 }
 
-/// The part of x - y that the columns hold, exactly.
+/// The part of x - y that belongs to the columns, exact.
 std::vector<double> exact_dual(const IntegerProblem2d& p) {
   const reference::ExactSolution2d solution = reference::prox_tv2d(p);
   std::vector<double> dual(p.x.size());
@@ -60,7 +60,7 @@ std::vector<double> exact_dual(const IntegerProblem2d& p) {
   return dual;
 }
 
-/// From another image altogether to one that is the optimum but for noise.
+/// Candidates from an unrelated image to the optimum plus noise.
 std::vector<double> random_candidate(Random& random, const IntegerImage& image) {
   std::vector<double> y = image.optimum;
   const double size = std::pow(10.0, std::uniform_real_distribution<double>(-9, 3)(random));
@@ -88,7 +88,7 @@ TEST(ImagesGap, IsNotLessThanTheExcess) {
     ASSERT_GE(unaided, excess - rounding) << "round " << round;
     ASSERT_LE(unaided, 1.01 * excess + 1e-3 * static_cast<double>(optimum)) << "round " << round;
     ASSERT_GE(gap_of(p, y, nonsense), excess - rounding) << "round " << round;
-    // By the best dual variables it is the excess.
+    // With the optimal dual variables the gap equals the excess.
     const double best = gap_of(p, y, exact_dual(p));
     ASSERT_GE(best, excess - rounding) << "round " << round;
     ASSERT_LE(best, excess + rounding) << "round " << round;
@@ -105,7 +105,7 @@ TEST(ImagesGap, OfTheOptimumIsRounding) {
   }
 }
 
-/// A result and its dual, as they came: the passes that are done anew can but lower the gap.
+/// With a result and its dual as returned: the passes that gap2d repeats can only lower the gap.
 TEST(ImagesGap, OfAResultIsNotMoreThanTheOneThatCameWithIt) {
   Random random(base_seed());
   for (int round = 0; round < 200; ++round) {
@@ -205,7 +205,7 @@ TEST(ImagesGap, WithADualItIsThatOfOneIteration) {
 TEST(ImagesGap, DtypesOfXAndYMayDiffer) {
   Random random(base_seed());
   for (int round = 0; round < 20; ++round) {
-    const IntegerImage image = random_image(random, 16);  // of integers that every type has
+    const IntegerImage image = random_image(random, 16);  // integers, exact in every type
     const long double optimum = objective(image.problem, image.optimum);
     for (const DType y_dtype : kDTypes) {
       const std::vector<double> y = Array(y_dtype, image.optimum).values();
@@ -230,7 +230,7 @@ TEST(ImagesGap, SeesStridesAndBatchesAsTheyAre) {
   const Candidate2d candidate = {.y = view(solved.y.data(), sizes),
                                  .dual = view(solved.dual.data(), sizes)};
   ASSERT_TRUE(gap2d(batch.problem(), candidate, expected).ok());
-  // Each array by itself: columns together, batch last, backwards.
+  // Each array has its own layout: columns contiguous, batch last, reversed.
   const auto turned = [&](const std::vector<double>& values, std::int64_t height,
                           std::int64_t width, const Sizes& strides, std::int64_t first) {
     std::vector<double> memory(values.size());
@@ -328,7 +328,7 @@ TEST(ImagesGap, BadSamplesMakeNanOfTheirImageAlone) {
     EXPECT_TRUE(std::isnan(gap[1]));
     EXPECT_TRUE(std::isnan(gap[2]));
     EXPECT_EQ(gap[3], expected[3]);
-    // Also of images that prox_tv2d copies.
+    // Also for images that prox_tv2d copies.
     EXPECT_TRUE(std::isnan(gap_of({.x = view(spoiled.x.data() + batch.pixels(), {5, 6})},
                                   {.y = view(spoiled.x.data() + batch.pixels(), {5, 6})})));
   }
@@ -348,7 +348,7 @@ TEST(ImagesGap, ADualThatIsNotFiniteIsTakenForZero) {
   EXPECT_EQ(gap, expected);
 }
 
-/// Whatever float64 can hold: a bound that it cannot is infinite, but never NaN.
+/// All magnitudes of float64: a bound that overflows is infinite, but never NaN.
 TEST(ImagesGap, NumbersOfAnySize) {
   constexpr double kHuge = 1.7e308;
   for (const double x_size : {0.0, 1e-300, 1.0, kHuge}) {

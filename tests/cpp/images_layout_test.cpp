@@ -1,5 +1,6 @@
-// 2D: every dtype, layout and way to give lams; small and empty images; bad samples; threads and
-// the caller's workspace. All of it against the oracle of the iterations, image by image.
+// 2D: every dtype, layout and form of lams; small and empty images; invalid samples; threads and
+// the caller's workspace. All results are compared with the oracle of the iterations, image by
+// image.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,8 +23,8 @@ constexpr DType kDTypes[] = {DType::float16, DType::bfloat16, DType::float32, DT
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// How far a result may be from the oracle's: of the range of an image, and its last digit.
-/// Iterations of float32 build up what their passes round.
+/// How far a result may be from the oracle's: a fraction of the image's range plus a unit in the
+/// last place. float32 iterations accumulate the rounding of their passes.
 double tolerance_of(DType dtype, double range, double largest) {
   return (dtype == DType::float64 ? 1e-12 : 4e-6) * range + unit_in_last_place(dtype, largest);
 }
@@ -97,7 +98,7 @@ struct Placed {
     return tautstring::view(static_cast<void*>(first), dtype, {kBatch, kChannels, kHeight, kWidth},
                             layout.strides);
   }
-  /// In order; expects guards to be untouched.
+  /// The values in order; expects the guards to be unchanged.
   [[nodiscard]] std::vector<double> values() const {
     std::vector<double> memory = array.values(), result(kElements);
     for (std::size_t i = 0; i < result.size(); ++i) {
@@ -188,7 +189,7 @@ TEST(ImagesLayout, AnyTwoDims) {
   for (int height_dim = 0; height_dim < 4; ++height_dim) {
     for (int width_dim = 0; width_dim < 4; ++width_dim) {
       if (height_dim == width_dim) continue;
-      // The same with dims put in order: batch, then height, then width.
+      // The same with the dims in order: batch, then height, then width.
       std::vector<std::int64_t> sizes, strides;
       for (int d = 0; d < 4; ++d) {
         if (d == height_dim || d == width_dim) continue;
@@ -200,7 +201,7 @@ TEST(ImagesLayout, AnyTwoDims) {
         strides.push_back(x_view.strides[d]);
       }
       std::vector<double> expected(x.size()), y(x.size());
-      // One lam a place of the batch: of its last dim.
+      // One lam per position in the last dim of the batch.
       std::vector<double> lam(static_cast<std::size_t>(sizes[1]));
       for (std::size_t i = 0; i < lam.size(); ++i) lam[i] = 0.2 * static_cast<double>(i);
       std::int64_t lam_shape[] = {1, 1, 1, 1};
@@ -237,7 +238,7 @@ struct GivenLam {
   bool along_rows;                  // or along columns
 };
 
-/// Number, image, channel, line, edge; along rows and along columns.
+/// One lam in all, per image, channel, line or edge; along rows and along columns.
 TEST(ImagesLayout, LamsBroadcast) {
   const GivenLam row_lams[] = {
       {"number", {}, true},          {"no dims at all", {1}, true},
@@ -261,7 +262,7 @@ TEST(ImagesLayout, LamsBroadcast) {
     std::int64_t size = 1;
     for (const std::int64_t n : given.shape) size *= n;
     std::vector<double> values(static_cast<std::size_t>(size));
-    // Some 0, some infinite; eighths, which every dtype has.
+    // Some 0, some infinite; multiples of 1/8, which every dtype can represent.
     for (double& value : values) {
       const auto kind = random() % 16;
       value = kind == 0 ? 0 : static_cast<double>(random() % 8 + 1) / 8;
@@ -395,7 +396,7 @@ TEST(ImagesLayout, EmptyImagesAndBatches) {
     for (const Derivative2d derivative : {Derivative2d::of_iterations, Derivative2d::of_solution}) {
       const Solved2d solved = {
           .partitions = {}, .momentum = momentum, .done = iterations, .derivative = derivative};
-      // Lines that have no pixels still have lams.
+      // Lines without pixels still have lams.
       std::vector<double> row_lam(static_cast<std::size_t>(shape[0] * shape[1]), -7);
       std::vector<double> column_lam(static_cast<std::size_t>(shape[0] * shape[2]), -7);
       const Status back =
@@ -428,7 +429,7 @@ TEST(ImagesLayout, ABadSampleMakesItsImageNanAndNoOther) {
       const std::vector<double> g = random_images(random, 4, kHeight, kWidth, 1).x;
       const ImageBatch gradient = call.backward(g), expected_gradient = expected.backward(g);
       const std::vector<double> tangent = call.jvp(good), expected_tangent = expected.jvp(good);
-      // Its lines are one segment each, as 1D has it for rows: so are its derivatives.
+      // Its lines are one segment each, as for rows in 1D; so are its derivatives.
       const auto image_g = std::span(g).subspan(2 * good.pixels(), good.pixels());
       const double mean =
           std::accumulate(image_g.begin(), image_g.end(), 0.0) / static_cast<double>(good.pixels());
@@ -448,7 +449,7 @@ TEST(ImagesLayout, ABadSampleMakesItsImageNanAndNoOther) {
   }
 }
 
-/// Each image stops on its own, with the bits that it has alone.
+/// Each image stops independently, with the same bits as alone.
 TEST(ImagesLayout, TolStopsEachImage) {
   Random random(base_seed());
   ImageBatch batch = random_images(random, 5, 16, 18, 1);
@@ -476,7 +477,7 @@ TEST(ImagesLayout, TolStopsEachImage) {
   }
 }
 
-/// All of a call and its derivatives, to be compared bit for bit.
+/// All results of a call and its derivatives, to be compared bit for bit.
 std::vector<double> all_results(const ImageBatch& batch, const Solver2d& solver,
                                 const Context& context) {
   const SolvedImagesCall call(batch, solver, Mode::smooth, context);
@@ -487,7 +488,7 @@ std::vector<double> all_results(const ImageBatch& batch, const Solver2d& solver,
     all.insert(all.end(), part->begin(), part->end());
   }
   all.insert(all.end(), call.iterations.begin(), call.iterations.end());
-  // Of the momentum and partitions of iterations that were not needed nothing is said.
+  // Momentum and partitions of iterations that were not needed are unspecified.
   return all;
 }
 
@@ -502,7 +503,8 @@ const Solver2d kSolvers[] = {
 
 TEST(ImagesExecutor, ThreadsDoNotChangeBits) {
   Random random(base_seed());
-  // Threads share the images, or the lines of each, or more pixels than one takes at a time.
+  // Threads share the images, or the lines of each image, or parts of images that are too large for
+  // one task.
   for (const auto& [count, height, width] :
        {std::array{9, 37, 50}, {3, 37, 50}, {1, 37, 50}, {1, 250, 300}}) {
     const ImageBatch batch = random_images(random, count, height, width, 0.5);
@@ -551,7 +553,7 @@ TEST(ImagesExecutor, TheCallersWorkspaceIsEnough) {
   }
 }
 
-/// What images are measured in changes nothing, nor does how far from 0 they are.
+/// The unit of an image does not matter, nor does its distance from 0.
 TEST(ImagesLayout, ScaleAndOffsetDoNotMatter) {
   Random random(base_seed());
   for (const DType dtype : {DType::float32, DType::float64}) {

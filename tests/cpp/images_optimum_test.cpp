@@ -1,5 +1,5 @@
-// 2D: results against the exact optimum of integer images. The gap is never less than what a
-// result is above it, and polished results are it.
+// 2D: results against the exact optimum of integer images. The gap is never less than the distance
+// of the objective from the optimum, and polished results are the optimum.
 #include <gtest/gtest.h>
 
 #include "support/integer_images.h"
@@ -50,7 +50,7 @@ TEST(ImagesOptimum, TheGapIsNotLessThanTheExcess) {
         }
         const Result result = solve(image.problem, dtype, solver);
         const long double excess = objective(image.problem, result.y) - optimum;
-        // The optimum itself is rounded to float64: that is what may be missing.
+        // The optimum itself is rounded to float64, so the gap may be less by that rounding.
         ASSERT_GE(result.gap, static_cast<double>(excess - optimum * 1e-15L))
             << "round " << round << ", " << dtype_name(dtype) << ", " << iterations
             << " iterations, excess " << static_cast<double>(excess);

@@ -25,7 +25,7 @@ Solver2d from(const std::vector<double>& dual, Solver2d solver = kToTol) {
   return solver;
 }
 
-/// Sums of values along rows, or columns, are what their edges hold.
+/// Sums of values along rows, or columns, must be within the bounds of their edges.
 void expect_within_bounds(const std::vector<double>& values, const std::vector<double>& lam,
                           bool along_rows) {
   for (std::int64_t image = 0; image < kCount; ++image) {
@@ -89,7 +89,7 @@ TEST(ImagesStart, WhatHasConvergedStaysSo) {
   const SolvedImagesCall again(batch, from(first.dual));
   for (std::size_t i = 0; i < kCount; ++i) {
     EXPECT_GT(first.iterations[i], 4);
-    EXPECT_EQ(again.iterations[i], 4);  // when it is first looked at
+    EXPECT_EQ(again.iterations[i], 4);  // when the gap is checked for the first time
     EXPECT_LE(again.gap[i], first.gap[i]);
   }
 }
@@ -122,7 +122,7 @@ TEST(ImagesStart, TheDualMayReplaceTheStart) {
   EXPECT_EQ(dual, expected.dual);
 }
 
-/// Iterations without momentum forget nothing but the dual: they can be cut anywhere.
+/// Iterations without momentum have no state except the dual: they can be split anywhere.
 TEST(ImagesStart, PlainIterationsGoOnWhereTheyEnded) {
   Random random(base_seed());
   const ImageBatch batch = random_images(random, kCount, kHeight, kWidth, 0.7);

@@ -63,7 +63,7 @@ TEST(Images, HaveTheIteratesOfTheOracle) {
   }
 }
 
-/// A lam for each line: what devices hold small images for.
+/// One lam per line: the case that devices solve in blocks for small images.
 struct LineLams {
   LineLams(Random& random, std::int32_t height, std::int32_t width, float lam) {
     std::uniform_real_distribution<float> part(0.5F, 1.5F);
@@ -120,7 +120,7 @@ TEST(Images, HaveTheIteratesOfTheOracleInFloat32) {
   }
 }
 
-/// One call's partitions lead to the same gradients in float32 and in float64.
+/// The partitions of one call give the same gradients in float32 and in float64.
 TEST(Images, HaveTheGradientOfFloat64InFloat32) {
   Random random(base_seed());
   constexpr int kIterations = 5;

@@ -117,7 +117,7 @@ TEST(MissingSamples, TakeNoTangentOfX) {
 }
 
 TEST(MissingSamples, HaveTheSameGradientOfWeightSmoothOrSharp) {
-  // At a missing sample both modes give prox(x), so its weight acts alike.
+  // Both modes return prox(x) at a missing sample, so its weight has the same effect.
   const Row row{"", {0, 5, 8}, {1}, {1, 0, 1}};
   std::vector<double> smooth(3), sharp(3);
   const std::vector<double> grad = {0, 1, 0};

@@ -1,4 +1,4 @@
-// Every bad argument of the Newton solver is named, and nothing is written.
+// Every invalid argument of the Newton solver is named, and nothing is written.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A good call on a 2 x 3 batch that each test spoils in one place.
+/// A valid call on a 2 x 3 batch. Each test makes one part of it invalid.
 struct Call {
   std::vector<double> x = {0, 5, 1, 4, 2, 3}, lam = {1, 1, 1, 1}, start = {0, 0, 0, 0};
   std::vector<double> y = std::vector<double>(6, -7), dual = std::vector<double>(4, -7);
@@ -43,7 +43,7 @@ struct Call {
   }
 };
 
-/// For errors that no number explains.
+/// For errors without a number.
 constexpr double kNothing = -12345;
 
 struct Spoiled {
@@ -70,7 +70,7 @@ TEST_P(NewtonBadArgument, IsNamedWithItsValueAndNothingIsWritten) {
   call.expect_nothing_written();
 }
 
-/// Where another argument is, as other elements.
+/// The memory of another argument, with another element type.
 template <class T, class U>
 std::span<T> over(std::vector<U>& values) {
   return {reinterpret_cast<T*>(values.data()), 2};

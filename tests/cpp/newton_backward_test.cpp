@@ -1,6 +1,6 @@
-// The derivative that the paper gives for its solver, by a factorization, is the one that is read
-// off the partition: with L the columns of the lower triangle of ones at which y jumps, y moves
-// within the span of L, and the gradient of x is L (L^T L)^-1 L^T g.
+// The derivative that the paper gives for its solver, by a factorization, equals the one that is
+// read from the partition. Let L be the columns of the lower triangle of ones at which y jumps.
+// Then y moves within the span of L, and the gradient of x is L (L^T L)^-1 L^T g.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ double inner(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-/// Solves A s = b by Cholesky's factors.
+/// Solves A s = b by Cholesky factorization.
 std::vector<double> solve_by_cholesky(Matrix a, std::vector<double> b) {
   const std::size_t size = b.size();
   for (std::size_t j = 0; j < size; ++j) {

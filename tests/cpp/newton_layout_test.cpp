@@ -1,5 +1,5 @@
-// Newton on every dtype and layout; threads, the caller's workspace and a row's place change no
-// bits.
+// Newton on every dtype and layout. Threads, the caller's workspace and the position of a row
+// change no bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace {
 constexpr std::int64_t kRows = 90;
 constexpr std::int64_t kLength = 140;
 
-/// Rows of all families, with lams from 0 on: copied, solved by iterations, directly.
+/// Rows of all families, with lams from 0 on: copied, solved by iterations, or solved directly.
 struct Batch {
   Batch() {
     Random random(base_seed());
     for (std::int64_t r = 0; r < kRows; ++r) {
       const Family& family = families()[static_cast<std::size_t>(r) % families().size()];
       std::vector<double> row = family.make(random, kLength);
-      for (double& value : row) value = std::clamp(value, -3e4, 3e4);  // float16 holds no more
+      for (double& value : row) value = std::clamp(value, -3e4, 3e4);  // the range of float16
       x.insert(x.end(), row.begin(), row.end());
       lam.push_back(static_cast<double>(r % 40) / 16);
     }
@@ -67,7 +67,7 @@ TEST(NewtonLayout, APlaceInTheBatchDoesNotChangeBits) {
   }
 }
 
-/// Of exactly the size asked for, with guards on both sides, and full of NaN.
+/// The workspace has exactly the required size, with guards on both sides, and is full of NaN.
 TEST(NewtonLayout, TheCallersWorkspaceIsEnough) {
   constexpr std::size_t kGuard = 128;
   constexpr std::byte kUntouched{0xFF};
@@ -102,7 +102,7 @@ TEST(NewtonLayout, ColumnsAndReversedArraysEqualRows) {
   constexpr std::int64_t kWidth = 21;
   Random random(base_seed());
   const std::vector<double> x = families()[0].make(random, kHeight * kWidth);
-  const std::vector<double> lam = {0.2, 0.9};  // of columns, by turns
+  const std::vector<double> lam = {0.2, 0.9};  // for columns, alternating
   std::vector<double> y(x.size(), -9), dual((kHeight - 1) * kWidth), gap(kWidth), turned;
   std::vector<double> lam_of_columns;
   for (std::int64_t c = 0; c < kWidth; ++c) {
@@ -111,7 +111,7 @@ TEST(NewtonLayout, ColumnsAndReversedArraysEqualRows) {
     }
     lam_of_columns.push_back(lam[static_cast<std::size_t>(c % 2)]);
   }
-  // y comes out upside down.
+  // y is written upside down.
   const View out = view(y.data() + (kHeight - 1) * kWidth, {kHeight, kWidth}, {-kWidth, 1});
   const Status status = prox_tv1d_newton(
       {.x = view(x.data(), {kHeight, kWidth}),
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(All, NewtonStorage,
                                            DType::float64),
                          [](const auto& test) { return dtype_name(test.param); });
 
-/// Rows that are solved directly, too, are read before they are written.
+/// Rows are read before they are written, including those that are solved directly.
 TEST(NewtonLayout, InPlaceIsTheSameForEveryKindOfRow) {
   const Batch batch;
   const NewtonCall expected = batch.solve();

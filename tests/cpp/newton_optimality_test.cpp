@@ -1,4 +1,4 @@
-// Newton's own results, without the direct solver's help, are as good as that one's.
+// Newton's own results, without help from the direct solver, are as good as those of that solver.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,8 +51,8 @@ struct Share {
   int left = 0;
 };
 
-/// Where samples alternate a row in pairs is flat, and tells nothing of where to start: here
-/// segments grow by a pair an iteration.
+/// If samples alternate, a row is flat in pairs and has no hint where to start: segments grow by
+/// one pair per iteration.
 bool may_be_left(const std::string& family) {
   return family == "growing_alternation";
 }
@@ -97,7 +97,7 @@ TEST_P(NewtonOptimality, TheDualIsTheRunningSumOfTheChangeWithinItsBounds) {
   for_each_row(1000, 200, [](const Row& row, const NewtonCall& call) {
     const std::vector<double> lam = edges_of(row);
     const std::vector<Code> codes = call.codes();
-    // As a certificate has it: what n values lose when their offset is put back.
+    // As in a certificate: the error of n values when their offset is added back.
     double size = range_of(row.x);
     for (const double value : lam) size = std::max(size, value);
     const double tolerance = size * certificate_tolerance(DType::float64, row);
@@ -107,7 +107,7 @@ TEST_P(NewtonOptimality, TheDualIsTheRunningSumOfTheChangeWithinItsBounds) {
       ASSERT_LE(std::abs(call.dual[i]), lam[i]) << i;
       ASSERT_NEAR(call.dual[i], sum, tolerance) << i;
       if (codes[i + 1] == Code::continues) continue;
-      ASSERT_EQ(call.dual[i], -jump_sign(codes[i + 1]) * lam[i]) << i;  // to the last bit
+      ASSERT_EQ(call.dual[i], -jump_sign(codes[i + 1]) * lam[i]) << i;  // bit for bit
     }
   });
 }
@@ -161,13 +161,13 @@ TEST(NewtonRows, BothLineSearchesShortenStepsAndEndAtTheSameSolution) {
     calls.emplace_back(x, kRows, 10.0, newton);
     EXPECT_EQ(calls.back().converged, std::vector<std::uint8_t>(kRows, 1));
   }
-  EXPECT_NE(calls[0].iterations, calls[1].iterations);  // whole steps would be the same
+  EXPECT_NE(calls[0].iterations, calls[1].iterations);  // full steps would give the same count
   EXPECT_EQ(calls[0].partition, calls[1].partition);
   EXPECT_EQ(calls[0].y, calls[1].y);
 }
 
-/// Here the paper's own code stalls, or ends at its 100 iterations: one edge an iteration comes
-/// free.
+/// Here the paper's own code stalls or stops at its 100 iterations: only one edge per iteration
+/// becomes free.
 TEST(NewtonRows, RampsAndSinesTakeFewIterations) {
   for (const int n : {100, 512, 513, 4096, 50'000}) {
     for (const double lam : {0.05, 1.0, 10.0, 1000.0}) {
@@ -190,7 +190,8 @@ TEST(NewtonRows, RampsAndSinesTakeFewIterations) {
   }
 }
 
-/// The paper's own code has thresholds of the data's unit: it is wrong for all ranges but [0, 1].
+/// The paper's own code has thresholds in the unit of the data: it is wrong for all ranges except
+/// [0, 1].
 TEST(NewtonRows, ResultsScaleWithTheData) {
   Random random(base_seed());
   const std::vector<double> x = families()[1].make(random, 300);
@@ -244,7 +245,7 @@ TEST(NewtonRows, ATolIsMetByTheGapInFewerIterations) {
   EXPECT_GT(before, NewtonCall(row, {.tol = 1e-1}).iterations[0]);
 }
 
-/// Whatever iterations end with, the gap is not less than what is missing.
+/// For any final iterate, the gap is an upper bound on the distance from the optimum.
 TEST(NewtonRows, TheGapBoundsTheExcess) {
   for (int trial = 0; trial < 300; ++trial) {
     const Row row =

@@ -1,4 +1,5 @@
-// Newton on rows that it is not for, or that are easy to get wrong: the rules are prox_tv1d's.
+// Newton on rows that it is not meant for, or that are easy to get wrong. The rules are those of
+// prox_tv1d.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -160,7 +161,7 @@ TEST(NewtonSpecialValues, RowsAtTheEndsOfTheRangeAreSolved) {
   EXPECT_EQ(wide.y[1], -most / 2);
 }
 
-/// Down to where products of lam are 0, of which no step is made.
+/// Down to where products of lam are 0, so that no step is made.
 TEST(NewtonSpecialValues, LamFarBelowTheRoundingOfXIsNoTrouble) {
   const std::vector<double> x = noise(64);
   for (const double lam : {1e-20, 1e-100, 1e-300, 5e-324}) {
@@ -196,7 +197,7 @@ TEST(NewtonSpecialValues, ShortRows) {
   EXPECT_EQ(two.codes()[1], Code::up);
   const NewtonCall flat({0, 10}, 1, 5.0);
   EXPECT_EQ(flat.y, (std::vector<double>{5, 5}));
-  EXPECT_EQ(flat.codes()[1], Code::continues);  // a tie is no jump
+  EXPECT_EQ(flat.codes()[1], Code::continues);  // a tie is not a jump
 }
 
 TEST(NewtonSpecialValues, EmptyRowsAndBatchesAreSolved) {
@@ -218,7 +219,7 @@ TEST(NewtonSpecialValues, EmptyRowsAndBatchesAreSolved) {
   EXPECT_EQ(y, -7);
 }
 
-/// Without it a row is left as its last iteration aimed: with a gap that says so.
+/// Without polish a row keeps the values of its last iteration, and the gap shows that.
 TEST(NewtonPolish, SolvesRowsThatAreLeft) {
   const std::vector<double> x = noise(5 * 400);
   const NewtonCall solved(x, 5, 2.0);

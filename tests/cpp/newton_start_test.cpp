@@ -39,7 +39,7 @@ TEST(NewtonStart, FromItsOwnDualARowTakesOneIteration) {
     const NewtonCall again(row, {.polish = false, .start = first.dual_view()});
     EXPECT_EQ(again.iterations[0], 1) << row.name;
     EXPECT_TRUE(again.converged[0]) << row.name;
-    for (std::size_t i = 0; i < first.y.size(); ++i) {  // ties are told apart by rounding
+    for (std::size_t i = 0; i < first.y.size(); ++i) {  // ties are decided by rounding
       ASSERT_NEAR(again.y[i], first.y[i], value_tolerance(DType::float64, row)) << row.name;
     }
   }
@@ -58,7 +58,7 @@ TEST(NewtonStart, NearTheSolutionItTakesFewerIterations) {
   EXPECT_EQ(warm.y, cold.y);
 }
 
-/// What was at its bound is there again, though float32 has no such number.
+/// A value at its bound is at the bound again, even though float32 cannot represent that number.
 TEST(NewtonStart, OfEveryDtypeTakesOneIteration) {
   Random random(base_seed());
   const std::vector<double> x = noise(random);
@@ -86,7 +86,7 @@ TEST(NewtonStart, BeyondTheBoundsIsTakenForThem) {
   EXPECT_EQ(call.y, expected.y);
 }
 
-/// Bounds that no edge reaches do not take the digits of what starts there.
+/// Bounds that no edge reaches do not cost digits of the start.
 TEST(NewtonStart, AtHugeBoundsEndsAtTheSolution) {
   Random random(base_seed());
   const std::vector<double> x = noise(random);

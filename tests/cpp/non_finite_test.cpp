@@ -1,4 +1,4 @@
-// A bad sample spoils its own row and nothing else.
+// A sample that is not finite affects only its own row.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The solution is proved optimal by its certificate, and agrees with another
-// algorithm, on thousands of random and adversarial rows.
+// The certificate proves that the solution is optimal, and another algorithm agrees with it, on
+// thousands of random and adversarial rows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Optimality, ::testing::ValuesIn(kKinds), kName);
 INSTANTIATE_TEST_SUITE_P(Kinds, UniqueSolution, ::testing::ValuesIn(kKinds, kKinds + 5), kName);
 
 TEST(OptimalRows, EndPhaseTrapOfTheDirectMethod) {
-  // Rounding makes textbook versions of the direct method read past this row.
+  // Rounding makes textbook versions of the direct method read past the end of this row.
   const Row row = {"trap", {1.0 / 3, -2.0 / 3, -1, -1.0 / 3, -5.0 / 3}, {0.5}, {}};
   const std::vector<double> expected = {-1.0 / 6, -2.0 / 3, -2.0 / 3, -2.0 / 3, -7.0 / 6};
   const Solution solution(row);
@@ -104,7 +104,7 @@ TEST(OptimalRows, EndPhaseTrapOfTheDirectMethod) {
 }
 
 TEST(OptimalRows, AllShortRowsOnARationalGrid) {
-  // Every row of 1 to 5 values in {0, 1/3, 2/3}: all ties there are.
+  // Every row of 1 to 5 values in {0, 1/3, 2/3}: all possible ties.
   for (int n = 1; n <= 5; ++n) {
     const int count = static_cast<int>(std::pow(3, n));
     for (int number = 0; number < count; ++number) {

@@ -1,4 +1,4 @@
-// The partition: its layout, and that it says what the solution does.
+// The partition: its layout, and that it agrees with the solution.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,7 +59,7 @@ TEST(Partition, CodesAgreeWithTheJumpsOfTheSolution) {
 }
 
 TEST(Partition, MergesExactTiesOnSmallIntegers) {
-  // Where arithmetic is exact no border may stand between equal values.
+  // If arithmetic is exact, there must be no border between equal values.
   for (int i = 0; i < 3000; ++i) {
     Random random(base_seed() + static_cast<std::uint64_t>(i));
     Row row{"", {}, {static_cast<double>(random() % 12 + 1) / 4}, {}};

@@ -36,7 +36,7 @@ TEST(Segments, FollowTheStridesOfTheSolution) {
   std::vector<float> y = {1, 5,  //
                           1, 7},
                      x = y;
-  const std::vector<std::uint32_t> partition = {3, 3 | 1 << 2};  // of its two columns
+  const std::vector<std::uint32_t> partition = {3, 3 | 1 << 2};  // of the two columns
   std::vector<Segment> segments(3);
   ASSERT_TRUE(segments1d(view(y.data(), {2, 2}), partition, segments, 0).ok());
   EXPECT_EQ(segments[0].value, 1);
@@ -85,7 +85,7 @@ TEST(LamMax, IsWhereTheSolutionBecomesConstant) {
     ASSERT_TRUE(lam_max(view(row.x.data(), {n}), view(&lam, {1}),
                         row.weight.empty() ? ConstView{} : view(row.weight.data(), {n}))
                     .ok());
-    // Where the whole row is one value up to rounding, so is lam_max.
+    // If the whole row is one value up to rounding, lam_max is only rounding too.
     const double rounding = 1e-9 * range_of(row.x) + 1e-9 * lam;
     if (lam <= rounding) continue;
     row.lam = {lam + rounding};

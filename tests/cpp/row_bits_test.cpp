@@ -1,7 +1,6 @@
-// A row has the same bits alone and anywhere in a batch, whatever its neighbours
-// are, for any number of threads, in any layout, in whosever memory. Rows of all
-// kinds are mixed: those that the lanes solve, those whose lam needs wider
-// arithmetic or makes them flat, those with an offset, and those that need care.
+// A row has the same bits alone and anywhere in a batch, for any neighbours, any number of threads,
+// any layout, and any workspace. Rows of all kinds are mixed: rows that the lanes solve, rows whose
+// lam needs wider arithmetic or makes them flat, rows with an offset, and rows that need care.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -107,7 +106,7 @@ struct Setting {
   }
 };
 
-/// lam of an edge, from the row's.
+/// lam of an edge, from that of the row.
 double lam_of_edge(double lam, std::int64_t e) {
   return lam * (1 + 0.25 * static_cast<double>(e % 3));
 }
@@ -145,7 +144,7 @@ std::vector<Bits> solve(const std::vector<const RowOfAKind*>& rows, const Settin
     std::size_t bytes = 0;
     EXPECT_TRUE(prox_tv1d_workspace(rows_of(x), false, -1, context, bytes).ok());
     memory.reset(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
-    std::memset(memory.get(), 0xFF, bytes);  // NaN: what is there must not matter
+    std::memset(memory.get(), 0xFF, bytes);  // NaN: the old contents must not matter
     context.workspace = memory.get();
     context.workspace_size = bytes;
   }
@@ -177,7 +176,7 @@ constexpr std::array kLengths = {1,  2,  3,   15,  16,  17,  31,  32,
 
 class RowBits : public ::testing::TestWithParam<DType> {
  protected:
-  /// Every row's bits, alone in a plain call.
+  /// The bits of every row, solved alone in a plain call.
   static std::vector<Bits> each_alone(const std::vector<RowOfAKind>& rows, Setting setting) {
     setting.layout = Layout::rows;
     setting.threads = 0;
@@ -187,7 +186,7 @@ class RowBits : public ::testing::TestWithParam<DType> {
     return alone;
   }
 
-  /// Solves `count` rows of the pool, any of them, together.
+  /// Solves `count` rows of the pool, in any combination, in one call.
   static void expect_bits_in_a_batch(const std::vector<RowOfAKind>& pool,
                                      const std::vector<Bits>& alone, std::size_t count,
                                      const Setting& setting, Random& random) {
@@ -245,7 +244,7 @@ TEST_P(RowBits, AreTheSameInBatchesOfAnySize) {
   }
 }
 
-/// One number for unlike rows, among them some that leave the fast path.
+/// One lam for different rows, some of which leave the fast path.
 TEST_P(RowBits, AreTheSameUnderOneLam) {
   for (const int n : {1, 5, 16, 19, 32, 224}) {
     Random random(base_seed() + static_cast<std::uint64_t>(n));
@@ -262,8 +261,8 @@ TEST_P(RowBits, AreTheSameUnderOneLam) {
   }
 }
 
-/// Rows so long that they are cut into pieces: where they can be cut everywhere, in
-/// parts, or nowhere, and where what becomes of them is not settled at their start.
+/// Rows so long that they are cut into pieces: rows that can be cut everywhere, in parts, or
+/// nowhere, and rows whose path is not decided at their start.
 std::vector<RowOfAKind> long_rows(Random& random, int n) {
   std::vector<RowOfAKind> rows = mixed_rows(random, n);
   rows.resize(rows.size() / 2);
@@ -306,7 +305,7 @@ TEST_P(RowBits, OfLongRowsAreTheSameForAnyThreadsAndLayouts) {
   }
 }
 
-/// Rows of one kind: the shape of the search is chosen by the rows of a tile.
+/// Batches of one kind: the rows of a tile select the shape of the search.
 TEST_P(RowBits, AreTheSameAmongNeighboursOfAnotherKind) {
   for (const int n : {32, 100, 224, 1000}) {
     Random random(base_seed() + static_cast<std::uint64_t>(n));
@@ -325,7 +324,7 @@ TEST_P(RowBits, AreTheSameAmongNeighboursOfAnotherKind) {
   }
 }
 
-/// One number, one a row and one an edge are the same where they are equal.
+/// One lam for all, one per row and one per edge give the same result if they are equal.
 TEST_P(RowBits, AreTheSameHoweverLamIsGiven) {
   for (const int n : kLengths) {
     Random random(base_seed() + static_cast<std::uint64_t>(n));

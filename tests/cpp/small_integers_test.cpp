@@ -1,5 +1,5 @@
-// On small integers with lam a multiple of 1/4 all instruction sets and all dtypes
-// find the exact partition: there ties are ties, and they make no border.
+// On small integers with lam a multiple of 1/4, all instruction sets and all dtypes find the exact
+// partition: ties are exact there and make no border.
 #include <gtest/gtest.h>
 
 #include <array>

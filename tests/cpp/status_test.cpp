@@ -1,4 +1,4 @@
-// What a bad call says.
+// The status of an invalid call.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -71,7 +71,7 @@ TEST(Strides, InputAndOutputMayDiffer) {
 }
 
 TEST(Strides, NothingIsWrittenBetweenRows) {
-  // All pitches up to a few vectors: one may be that of the library's own tiles.
+  // All pitches up to a few vectors: one may equal that of the library's own tiles.
   constexpr std::int64_t rows = 40;
   constexpr double guard = -77;
   for (std::int64_t n = 1; n <= 40; ++n) {
@@ -108,7 +108,7 @@ TEST(Strides, AnInputOfStrideZeroIsBroadcast) {
 }
 
 TEST(Strides, LamBroadcastsOverTheBatch) {
-  // A tensor (2, 3, 2, 5) with one lam a channel: shape (3, 1, 1).
+  // A tensor (2, 3, 2, 5) with one lam per channel: shape (3, 1, 1).
   const std::vector<double> x = noise(60);
   const std::vector<double> lam = {0.1, 0.5, 2};
   std::vector<double> y(60);
@@ -195,7 +195,7 @@ TEST(Strides, GradientsFollowThem) {
 }
 
 TEST(Strides, ReachBeyondFourGigabytes) {
-  // Four rows 2^31 elements apart in memory that exists only where it is touched.
+  // Four rows 2^31 elements apart, in memory that exists only where it is touched.
   constexpr std::int64_t kApart = (std::int64_t{1} << 31) + 17;
   const std::size_t bytes = 4 * kApart * sizeof(float);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -316,7 +316,7 @@ TEST(Strides, ScalarsAndEmptyBatches) {
   EXPECT_TRUE(prox_tv1d({.x = no_rows, .lam = 1.0}, no_rows).ok());
   const View no_samples = view(static_cast<double*>(nullptr), {5, 0});
   EXPECT_TRUE(prox_tv1d({.x = no_samples, .lam = 1.0}, no_samples).ok());
-  // More rows than could be counted in a lifetime, none of which has a sample.
+  // More rows than could ever be counted, none of which has a sample.
   const View many = view(static_cast<double*>(nullptr), {std::int64_t{1} << 60, 0});
   EXPECT_TRUE(prox_tv1d({.x = many, .lam = 1.0}, many).ok());
   EXPECT_TRUE(prox_tv1d_jvp({.partition = {}}, {.x = many}, many).ok());

@@ -1,4 +1,4 @@
-// What the exact solution commutes with: shift, scale, reversal, sign.
+// The transformations that the exact solution commutes with: shift, scale, reversal, sign.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRows = 500;
 
-/// Solves a row and its image, and compares the solution's image.
+/// Solves a row and its image under the transformation, and compares the solutions.
 template <class Transform, class Back>
 void expect_commutes(Transform transform, Back back) {
   for (int i = 0; i < kRows; ++i) {

@@ -1,5 +1,5 @@
-// Calls on device memory, streams and workspaces of the caller's own, and how their
-// results agree with the CPU's.
+// Calls on the caller's device memory, streams and workspaces, and how their results agree with the
+// CPU's.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::vector<float> noise(std::uint64_t seed, std::int64_t size) {
   return values;
 }
 
-/// What a forward and a backward call leave.
+/// The results of a forward and a backward call.
 struct Results {
   std::vector<float> y, grad_x, grad_lam;
   std::vector<std::uint32_t> partition;
@@ -103,7 +103,7 @@ TEST_F(CudaCalls, CapturedInAGraphGiveTheSameBitsInEveryReplay) {
         captured.replay();
         EXPECT_TRUE(batch.results() == expected) << "n=" << n << " weighted=" << weighted;
       }
-      // A replay reads what is there then.
+      // A replay reads the data that is there at that time.
       batch.x.upload(noise(2, 64 * n));
       captured.replay();
       EXPECT_FALSE(batch.results() == expected);
@@ -155,7 +155,7 @@ TEST_F(CudaCalls, ReachBeyondFourGigabytes) {
   constexpr std::int64_t kApart = (std::int64_t{1} << 31) + 17;
   float* x = nullptr;
   if (cudaMalloc(reinterpret_cast<void**>(&x), 4 * kApart * sizeof(float)) != cudaSuccess) {
-    cudaGetLastError();  // or it would be the next launch's
+    cudaGetLastError();  // otherwise the next launch would report it
     GTEST_SKIP() << "less than 34 GB of device memory free";
   }
   for (std::int64_t r = 0; r < 4; ++r) {
@@ -179,7 +179,7 @@ TEST_F(CudaCalls, TakeMoreRowsThanFitIn31Bits) {
   constexpr std::uint16_t kOne = 0x3C00;  // of float16
   std::uint16_t* x = nullptr;
   if (cudaMalloc(reinterpret_cast<void**>(&x), 2 * kMany * sizeof(*x)) != cudaSuccess) {
-    cudaGetLastError();  // or it would be the next launch's
+    cudaGetLastError();  // otherwise the next launch would report it
     GTEST_SKIP() << "less than 9 GB of device memory free";
   }
   std::uint16_t* y = x + kMany;
@@ -196,8 +196,8 @@ TEST_F(CudaCalls, TakeMoreRowsThanFitIn31Bits) {
   cudaFree(x);
 }
 
-/// One row code serves both devices: what has data weights on the CPU, too, and
-/// all that the vector code does not do.
+/// The row code is the same on both devices: it serves data weights on the CPU too, and everything
+/// that the vector code does not support.
 struct WeightedCalls {
   static constexpr std::int64_t kRows = 400;
   static constexpr std::int64_t kLength = 193;
@@ -325,7 +325,7 @@ TEST_F(CudaCalls, FindTheCpusPartitionOnNoiseInAllButAFewRows) {
   }
 }
 
-/// A call that is refused before the device is asked: needs no GPU.
+/// A call that is refused before the device is used: needs no GPU.
 struct RefusedCall {
   alignas(64) std::byte memory[4096] = {};
   std::vector<float> x = std::vector<float>(6), y = std::vector<float>(6, -7);

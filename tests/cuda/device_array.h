@@ -45,7 +45,7 @@ class DeviceArray {
   std::size_t size_;
 };
 
-/// Skipped visibly where no GPU is found.
+/// Reported as skipped if there is no GPU.
 class OnGpu : public ::testing::Test {
  protected:
   void SetUp() override {

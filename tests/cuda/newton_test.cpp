@@ -1,4 +1,4 @@
-// Newton on device memory and streams of the caller's own.
+// Newton on the caller's device memory and streams.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using CudaNewton = OnGpu;
 
-/// Rows of every family, one behind the other.
+/// Contiguous rows of every family.
 std::vector<double> make_rows(std::int64_t count, std::int64_t n, std::uint64_t seed) {
   Random random(base_seed() + seed);
   std::vector<double> x;
@@ -29,7 +29,7 @@ std::vector<double> make_rows(std::int64_t count, std::int64_t n, std::uint64_t 
   return x;
 }
 
-/// All that a call leaves.
+/// All results of a call.
 struct Results {
   std::vector<double> y, dual, gap;
   std::vector<std::uint32_t> partition;
@@ -97,7 +97,8 @@ class Batch {
   DeviceArray<std::byte> workspace_;
 };
 
-/// The rows of a batch, and those that it leaves: no call waits for how many these are.
+/// One launch for the rows of a batch and one for those that it leaves: no call waits to learn how
+/// many these are.
 TEST_F(CudaNewton, CapturedInAGraphGivesTheSameBitsByTwoLaunches) {
   constexpr std::int64_t kRows = 64;
   for (const std::int64_t n : {32, 60, 300, 1500, 5000}) {
@@ -114,7 +115,7 @@ TEST_F(CudaNewton, CapturedInAGraphGivesTheSameBitsByTwoLaunches) {
       captured.replay();
       EXPECT_TRUE(batch.results() == expected);
     }
-    // A replay reads what is there then.
+    // A replay reads the data that is there at that time.
     batch.upload(make_rows(kRows, n, 2));
     captured.replay();
     EXPECT_FALSE(batch.results() == expected);

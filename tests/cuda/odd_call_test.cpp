@@ -1,4 +1,4 @@
-// Calls that are allowed and rare: odd strides, pointers, lams and sizes, against the CPU.
+// Calls that are allowed but rare: unusual strides, pointers, lams and sizes, against the CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<T> noise(std::int64_t size, double scale = 1) {
   return values;
 }
 
-/// One row on the device, by the CPU's tolerance of it.
+/// One row on the device, within the CPU's tolerance.
 template <class T>
 void expect_the_cpus(const std::vector<T>& x, double lam, std::int64_t stride = 1) {
   const auto n = static_cast<std::int64_t>(x.size()) / stride;
@@ -55,7 +55,7 @@ void expect_the_cpus(const std::vector<T>& x, double lam, std::int64_t stride = 
 TEST_F(OddCalls, MayHaveHugeSamplesBesideSmallOnes) {
   std::vector<double> x(8192);
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = std::sin(static_cast<double>(k) / 2000);
-  // Samples are taken less the first one: 1e-8 is the last bit of a difference.
+  // The first sample is subtracted from all samples: 1e-8 is the last bit of a difference.
   std::fill(x.begin(), x.begin() + 1436, 1e8);
   const Solution solution(Row{"", x, {50}, {}}, DType::float64);
   DeviceArray<double> on_device(x), y(x.size());
@@ -146,7 +146,7 @@ TEST_F(OddCalls, CopyASingleNanWhereLamIsZero) {
   EXPECT_TRUE(std::isnan(y.download()[0]));
 }
 
-/// On a GPU a bad lam is not an error, but must not be taken for 0 either.
+/// On a GPU an invalid lam is not an error, but must not be treated as 0 either.
 TEST_F(OddCalls, GiveNanForANegativeLamThatIsZeroInTheArithmetic) {
   for (const std::int64_t n : {20, 1000, 10'000}) {
     const std::vector<float> values = noise<float>(n);

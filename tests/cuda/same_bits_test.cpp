@@ -1,5 +1,5 @@
-// One row, many ways to it: kernels and agents are chosen by the batch and the layout, and
-// the bits must not tell by which.
+// One row, several kernels: batch size and layout select kernels and agents, and the bits must not
+// depend on that.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ using SameBits = OnGpu;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Rows of every family, each with its lam; among them such as need care or come out NaN.
+/// Rows of every family, each with its lam, including rows that need care or become NaN.
 struct Pool {
   static constexpr std::int64_t kRows = 60;
 
@@ -44,8 +44,8 @@ struct Pool {
   std::vector<double> x, lam;
 };
 
-/// Smooth rows, of which some searches read as much again as they may and others do not quite;
-/// between them constant ones, whose like is streamed.
+/// Smooth rows: in some, searches exceed the limit of samples read again, in others they stay just
+/// below it. Between them are constant rows, which are streamed.
 Pool hard_pool(std::int64_t n) {
   Pool pool(n, 0);
   Random random(base_seed());
@@ -63,16 +63,16 @@ Pool hard_pool(std::int64_t n) {
   return pool;
 }
 
-/// How a batch lies in memory.
+/// The layout of a batch in memory.
 enum class Layout { rows, columns };
 
-/// What a call leaves of each row.
+/// The results of a call for each row.
 struct Bits {
   std::vector<std::byte> y;
   std::vector<std::uint32_t> partition;
 };
 
-/// Solves the rows of the pool over and over, `count` in all; the bits of row r start at r n.
+/// Solves the rows of the pool repeatedly, `count` rows in total; the bits of row r start at r n.
 Bits solve(const Pool& pool, DType dtype, std::int64_t count, Layout layout) {
   const std::int64_t n = pool.n;
   const Array rows(dtype, pool.x);
@@ -124,8 +124,8 @@ void expect_the_same(const Bits& many, std::int64_t count, const Bits& few, cons
   }
 }
 
-/// Large batches stream the rows that small ones search in pieces; columns are held in
-/// pieces where rows are whole.
+/// Large batches stream the rows that small ones search in pieces; columns are searched in pieces
+/// where rows are searched whole.
 TEST_F(SameBits, InBatchesOfAnySizeAndLayout) {
   for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16}) {
     for (const std::int64_t n : {40, 200, 530, 4500}) {
@@ -158,7 +158,7 @@ TEST_F(SameBits, OfRowsThatAreHardToSearch) {
   }
 }
 
-/// Larger batches have longer chunks, so their pieces begin elsewhere.
+/// Chunks depend only on the length of a row, so pieces are the same in batches of any size.
 TEST_F(SameBits, OfLongRowsInBatchesOfAnySize) {
   for (const DType dtype : {DType::float32, DType::float64}) {
     const Pool pool(9000, 9);

@@ -76,7 +76,7 @@ __global__ void solve_rows(Batch<T> batch) {
 
 using CudaStep = OnGpu;
 
-/// Rows of every family in turn, one behind the other.
+/// Contiguous rows of every family in turn.
 template <class T>
 std::vector<T> rows_of_all_families(std::int32_t rows, std::int32_t n) {
   std::vector<T> x;
@@ -131,8 +131,8 @@ struct JumpSearch {
   std::int32_t n;
   T lam;
   Code* codes;
-  detail::Knot* knots;        // 2 a sample
-  std::int32_t* handed_over;  // by row: where the string began; -1: nowhere
+  detail::Knot* knots;        // 2 per sample
+  std::int32_t* handed_over;  // per row: where the string began; -1: nowhere
 };
 
 template <class T>
@@ -164,7 +164,7 @@ void expect_same_jumps_on_both(double lam) {
   constexpr std::int32_t kRows = 1000;
   constexpr std::int32_t kLength = 400;
   std::vector<T> x = rows_of_all_families<T>(kRows, kLength);
-  for (std::int32_t r = 0; r < kRows; r += 4) {  // ramps are what is handed over
+  for (std::int32_t r = 0; r < kRows; r += 4) {  // ramps are the rows that are handed over
     T* row = x.data() + static_cast<std::ptrdiff_t>(r) * kLength;
     for (std::int32_t i = 0; i < kLength; ++i) row[i] = static_cast<T>(i * (r + 1)) / 64;
   }
@@ -242,7 +242,7 @@ constexpr detail::BFloat16 narrowed(float value, detail::BFloat16 /*as*/) {
   return detail::to_bfloat16(value);
 }
 
-/// A small float by way of float64 and of float32, there and, a little larger, back.
+/// A small float converted to float64 and to float32, and back, also from slightly larger values.
 struct Conversions {
   double wide;
   float single;

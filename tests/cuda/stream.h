@@ -1,4 +1,4 @@
-// A stream, and calls on it that are captured to be replayed.
+// A stream, and calls on it that are captured for replay.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,7 +21,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// What `enqueue(stream)` puts on a stream; one that allocates or waits fails.
+/// The work that `enqueue(stream)` puts on a stream. Fails if a call allocates or waits.
 class CapturedCalls {
  public:
   template <class Enqueue>

@@ -20,7 +20,7 @@ using tautstring::prox_tv1d_newton;
 using tautstring::prox_tv1d_newton_with_info;
 using tautstring::ProxTv1dNewtonOptions;
 
-/// Calls that end by themselves, or by the direct solver, from wherever they start.
+/// Calls that converge by themselves, or are finished by the direct solver, from any start.
 const std::vector<ProxTv1dNewtonOptions>& solvers() {
   static const std::vector<ProxTv1dNewtonOptions> all = {
       {},

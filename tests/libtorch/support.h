@@ -1,4 +1,4 @@
-// What the tests of tautstring::torch share.
+// Shared by the tests of tautstring::torch.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-/// The text of the error in an argument that a call ends with.
+/// The text of the argument error that a call throws.
 inline std::string error_of(const std::function<void()>& call) {
   try {
     call();

@@ -17,7 +17,7 @@ using at::Tensor;
 using tautstring::Mode;
 using tautstring::prox_tv1d;
 
-/// Tensors whose memory does not hold their values: the opposite of them, or nothing.
+/// Tensors whose memory does not contain their values: it has the negated values, or nothing.
 Tensor with_negative_bit(const Tensor& values) {
   Tensor negative = at::imag(at::complex(at::zeros_like(values), -values).conj());
   EXPECT_TRUE(negative.is_neg());

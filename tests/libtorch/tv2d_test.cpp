@@ -22,7 +22,7 @@ using tautstring::prox_tv2d;
 using tautstring::prox_tv2d_with_info;
 using tautstring::ProxTv2dOptions;
 
-/// The iterations as they are done, and calls that come near the solution.
+/// Plain iterations, and calls that come near the solution.
 const std::vector<ProxTv2dOptions>& solvers() {
   static const std::vector<ProxTv2dOptions> all = {
       {},

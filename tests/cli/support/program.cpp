@@ -1,5 +1,5 @@
-// fork and exec with the standard streams in unnamed temporary files: no pipe can
-// fill up, and no thread is needed.
+// fork and exec with the standard streams in unnamed temporary files: no pipe can fill up, and no
+// thread is needed.
 #include "support/program.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ ProgramResult spawn(const std::string& program, const std::vector<std::string>& 
   ProgramResult result;
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return result;
-  // As a shell says it: ended by signal number n is 128 + n.
+  // Like a shell: 128 + n if the process was ended by signal n.
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = content_of(out.get());
   result.err = content_of(err.get());

@@ -19,7 +19,7 @@ struct ProgramResult {
 /// Runs the program with the rights of an ordinary user, even where root runs the test.
 [[nodiscard]] ProgramResult run_unprivileged(const std::vector<std::string>& arguments);
 
-/// Runs a line of shell in which $TAUTSTRING is the program.
+/// Runs a shell command line in which $TAUTSTRING is the program.
 [[nodiscard]] ProgramResult run_shell(const std::string& line);
 
 [[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {

@@ -1,4 +1,4 @@
-// A folder of its own for each test, removed with everything in it.
+// A separate folder for each test, removed with everything in it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class TempFolder : public ::testing::Test {
     std::ifstream file(folder_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  /// How many files and folders there are, hidden ones too.
+  /// The number of files and folders, including hidden ones.
   [[nodiscard]] std::ptrdiff_t entry_count() const {
     return std::distance(std::filesystem::directory_iterator(folder_), {});
   }

@@ -1,5 +1,4 @@
-// Images made and looked at through libvips itself, not through the code under
-// test.
+// Images created and inspected by libvips itself, not by the code under test.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +21,16 @@ struct TestImage {
 /// point: 0 to 1), with an edge in the middle.
 [[nodiscard]] TestImage make_image(int width, int height, int bands, Depth depth = Depth::bits8);
 
-/// Writes in the format that the name tells. `exif_orientation` 0: none.
+/// Writes in the format of the file name. `exif_orientation` 0: none.
 void write_image(const TestImage& image, const std::string& path, int exif_orientation = 0);
 
 [[nodiscard]] TestImage read_image(const std::string& path);
 
-/// The EXIF orientation that a file tells; 1 where it tells none.
+/// The EXIF orientation in a file; 1 if there is none.
 [[nodiscard]] int read_orientation(const std::string& path);
 
-/// A grey 8-bit TIFF without compression whose directory stands before its
-/// pixels, `rows` of which are there.
+/// An uncompressed grey 8-bit TIFF with its directory before its pixels. It contains only `rows`
+/// rows of pixels.
 [[nodiscard]] std::string tiff_bytes(int width, int height, int rows);
 
 /// A grey TIFF of 4 x 3 pixels, all bytes of which are 0, that says of its
@@ -41,7 +40,7 @@ void write_image(const TestImage& image, const std::string& path, int exif_orien
 /// The bytes of the colour profile that a file carries.
 [[nodiscard]] std::string read_profile(const std::string& path);
 
-/// Writes an image that carries a colour profile (sRGB).
+/// Writes an image with a colour profile (sRGB).
 void write_image_with_profile(const TestImage& image, const std::string& path);
 
 /// Writes an RGB image converted to CMYK.

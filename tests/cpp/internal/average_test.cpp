@@ -1,6 +1,6 @@
-// The vector code of the backward, on every instruction set, against its formula
-// in extended precision: random partitions, both modes, all kinds of lam, in
-// place, and not a byte outside of the rows.
+// The vector code of the backward, on every instruction set, against its formula in extended
+// precision: random partitions, both modes, all kinds of lam, in place, and without writes outside
+// of the rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using detail::LamGradient;
 template <class T>
 constexpr double kTolerance = std::is_same_v<T, float> ? 1e-6 : 1e-12;
 
-/// Rows of an incoming gradient and their codes, in memory with guards around.
+/// Rows of an incoming gradient and their codes, in memory with guards around them.
 template <class T>
 struct Case {
   Case(Random& random, std::int32_t length, std::int64_t count, double start_share, double offset)
@@ -32,7 +32,7 @@ struct Case {
     std::uniform_real_distribution<double> unit;
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int32_t i = 0; i < n; ++i) {
-        // A row's first code may be any: what it says is known.
+        // The first code of a row may be anything: the start of a row is known.
         const auto code = static_cast<Code>(unit(random) < start_share ? 1 + random() % 3 : 0);
         codes[static_cast<std::size_t>(r * n + i)] = i == 0 ? Code::plain : code;
         words[static_cast<std::size_t>(r * partition_words(n) + i / kCodesPerWord)] |=
@@ -63,7 +63,7 @@ struct Result {
   std::vector<T> x, edges;
   std::vector<double> lam;
 
-  /// Bits, so that NaN counts.
+  /// Compares bits, so that NaN counts.
   friend bool same_bits(const Result& a, const Result& b) {
     const auto same = [](const auto& p, const auto& q) {
       return p.size() == q.size() && std::memcmp(p.data(), q.data(), p.size() * sizeof(p[0])) == 0;
@@ -72,7 +72,7 @@ struct Result {
   }
 };
 
-/// Calls the kernel once for each kind of lam; x must come out the same.
+/// Calls the kernel once for each kind of lam; the gradient of x must be the same each time.
 template <class T>
 Result<T> run(const detail::VectorKernels<T>& kernels, const Case<T>& c, bool sharp,
               bool in_place = false, std::int64_t first = 0, std::int64_t count = -1) {
@@ -83,7 +83,7 @@ Result<T> run(const detail::VectorKernels<T>& kernels, const Case<T>& c, bool sh
   std::vector<T> before;
   for (const auto lam : {LamGradient::none, LamGradient::row, LamGradient::edges}) {
     result.x = in_place ? c.g : std::vector<T>(size, Case<T>::kGuard);
-    // All at the first of the rows that are worked on.
+    // All pointers are at the first row to work on.
     const std::int64_t offset = first * c.pitch;
     GradientRows<T> rows = {.count = count,
                             .n = c.n,
@@ -211,7 +211,7 @@ class Average : public OnEachTarget {
       const Result<T> clean = run(kernels<T>(), c, false);
       Random random(base_seed());
       for (std::int64_t r = 0; r < c.rows; ++r) {
-        // The first block says where samples are counted from: leave it alone.
+        // The first block determines the offset of the samples: do not change it.
         if (c.n <= 16) continue;
         const auto bad =
             static_cast<std::int32_t>(16 + random() % static_cast<std::uint32_t>(c.n - 16));

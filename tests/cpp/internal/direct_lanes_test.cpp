@@ -35,7 +35,7 @@ struct Tile {
     for (auto* by_job : {&lam, &u_start, &u_end}) by_job->resize(first.size());
   }
 
-  /// What is not part of a job must not matter.
+  /// Values outside of a job must not matter.
   void append(int count, T value) {
     x.insert(x.end(), static_cast<std::size_t>(count), value);
     edge_lam.insert(edge_lam.end(), static_cast<std::size_t>(count), value);
@@ -77,7 +77,7 @@ struct Tile {
   [[nodiscard]] int count() const { return static_cast<int>(first.size()) - detail::kLaneSlack; }
   [[nodiscard]] const T* samples() const { return x.data() + kSlack; }
 
-  /// lam by edge; a row has none behind its last sample.
+  /// lam by edge; a row has none after its last sample.
   [[nodiscard]] std::vector<T> edges(JobEnd end) const {
     std::vector<T> edges = edge_lam;
     for (int j = 0; end == JobEnd::row && j < count(); ++j) {
@@ -91,7 +91,7 @@ struct Tile {
   std::vector<T> lam, u_start, u_end;
 };
 
-/// Jumps, those that a job was handed over behind included, and the hand-overs in order.
+/// Jumps, including those after which a job was handed over, and the hand-overs in order.
 struct Jumps {
   std::vector<Code> codes;
   std::vector<HandedOver> handed_over;
@@ -192,7 +192,7 @@ class DirectLanes : public OnEachTarget {
         if (HasFatalFailure()) return;
       }
     }
-    // What is compared is there.
+    // The compared cases do occur.
     EXPECT_GT(seen.jumps, 100000U);
     EXPECT_GT(seen.handed_over, 500U);
   }

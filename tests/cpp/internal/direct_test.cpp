@@ -1,5 +1,5 @@
-// The direct method's work, counted: a row that it is bad at costs a constant
-// times its length, the taut string that takes the rest included.
+// Counts the work of the direct method: a row on which it is slow costs a constant times its
+// length, including the taut string for the rest.
 #include "step/direct.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace tautstring::testing {
 namespace {
 
-/// A float64 that counts how often one is taken from another.
+/// A float64 that counts subtractions.
 struct Counting {
   double value = 0;
   static inline std::int64_t subtractions = 0;
@@ -33,14 +33,13 @@ struct Counting {
   constexpr auto operator<=>(const Counting&) const = default;
 };
 
-/// Two for a sample that is read, at most two more where it touches. A sample is
-/// read once, again once for the credit that the job starts with and at most
-/// 1 << kCreditShift times for what it earns, and once more before the job is given
-/// up.
+/// Two subtractions per sample read, at most two more where it touches. A sample is read once,
+/// again once for the credit that the job starts with, at most 1 << kCreditShift times for the
+/// credit it earns, and once more before the job is given up.
 constexpr std::int64_t kSubtractionsARead = 4;
 constexpr std::int64_t kMostReads = 3 + (1 << detail::kCreditShift);
 
-/// Steps of the taut string, a sample (see fast_taut_string_test.cpp).
+/// Steps of the taut string per sample (see fast_taut_string_test.cpp).
 constexpr std::int64_t kStringStepsASample = 6;
 
 struct Work {

@@ -1,6 +1,5 @@
-// The string for unweighted rows against the one for weighted rows and against the
-// reference: the same borders on small integers, in rows and in pieces of rows,
-// and its steps counted.
+// The string for unweighted rows against the one for weighted rows and against the reference: the
+// same borders on small integers, in rows and in pieces of rows. Also counts its steps.
 #include "step/fast_taut_string.h"
 
 #include <gtest/gtest.h>
@@ -17,18 +16,18 @@
 namespace tautstring::testing {
 namespace {
 
-/// Chain pushes, pops and samples read ahead, a sample at most.
+/// The largest number of chain pushes, pops and samples read ahead, per sample.
 constexpr std::int64_t kStepsASample = 6;
 
 struct Piece {
   std::vector<double> x;
-  std::vector<double> lam;  // one an edge
+  std::vector<double> lam;  // one per edge
   bool uniform = true;
   double u_start = 0;
   double u_end = 0;
 };
 
-/// The row with the same borders whose ends are free.
+/// A row with free ends that has the same borders as the piece.
 std::vector<double> as_row(const Piece& piece) {
   std::vector<double> x = piece.x;
   x.front() += piece.u_start;
@@ -46,7 +45,7 @@ Pulled pull(const Piece& piece) {
   const std::vector<In> x(piece.x.begin(), piece.x.end());
   const auto n = static_cast<std::int32_t>(x.size());
   Pulled pulled{std::vector<Code>(x.size(), Code::continues)};
-  std::vector<detail::Knot> scratch(2 * x.size());  // exactly what is promised to be enough
+  std::vector<detail::Knot> scratch(2 * x.size());  // exactly the promised size
   std::int32_t previous = 0;
   const auto border = [&](std::int32_t k, Code code) {
     ASSERT_GT(k, previous);
@@ -77,7 +76,7 @@ double dual_at(const Piece& row, const std::vector<Code>& codes, std::size_t k) 
   return k == 0 || k == codes.size() ? 0 : -jump_sign(codes[k]) * row.lam[k - 1];
 }
 
-/// The values of a partition, without rounding that shows.
+/// The values of a partition, with negligible rounding.
 std::vector<long double> values_of(const Piece& piece, const std::vector<Code>& codes) {
   const std::vector<double> x = as_row(piece);
   std::vector<long double> y;
@@ -101,7 +100,7 @@ double error_against_reference(const Piece& piece, const std::vector<Code>& code
   for (std::size_t i = 0; i < x.size(); ++i) {
     error = std::max(error, std::abs(y[i] - expected[i]) - std::abs(expected[i]) * 0x1p-52L);
   }
-  // Where as_row's own rounding is all the range there is, 1.
+  // 1 if the range is no larger than the rounding of as_row.
   const double range = range_of(x);
   const double size = std::abs(x.front()) + std::abs(x.back());
   return static_cast<double>(error) / (range > 1e-9 * size ? range : 1);
@@ -122,8 +121,8 @@ double violation(const Piece& piece, const std::vector<Code>& codes) {
   return static_cast<double>(worst) / range_of(x);
 }
 
-/// Multiples of `unit`: noise, slopes, valleys, waves, and lone spikes on slopes,
-/// which take the string past pieces whose neighbours are quiet.
+/// Multiples of `unit`: noise, slopes, valleys, waves, and single spikes on slopes, which take the
+/// string past pieces whose neighbours are quiet.
 Piece random_piece(std::uint64_t seed, double unit) {
   Random random(seed);
   const auto up_to = [&](int count) {
@@ -147,7 +146,7 @@ Piece random_piece(std::uint64_t seed, double unit) {
   piece.uniform = up_to(2) == 0;
   const int largest = up_to(2) == 0 ? 8 : 200;
   const bool zeros = up_to(3) == 0;
-  const bool narrows = up_to(3) == 0;  // here and there only: chains stay long
+  const bool narrows = up_to(3) == 0;  // only sometimes, so that chains stay long
   const double lam_unit = unit == 1 ? 0.25 : unit;
   const double lam = up_to(largest) * lam_unit;
   for (int e = 0; e + 1 < n; ++e) {
@@ -297,7 +296,7 @@ const LongFamily kLongFamilies[] = {
 INSTANTIATE_TEST_SUITE_P(Families, LongRows, ::testing::ValuesIn(kLongFamilies),
                          [](const auto& test) { return test.param.name; });
 
-/// Both strings run in a constant expression, as on a device, and find as many borders.
+/// Both strings run in a constant expression, as on a device, and find the same number of borders.
 constexpr bool same_in_constant_expression() {
   const std::array<float, 24> x = {0,  1,  2,  3,  4,  5,  6, 7, 8, 9, 10, 11,
                                    12, 13, 14, 15, 16, 17, 9, 8, 7, 3, 2,  1};

@@ -1,6 +1,6 @@
-// From codes to values, on every instruction set: a segment's value is the mean
-// that the closed form says, within a few units in the last place, and jumps that
-// rounding made up are joined.
+// From codes to values, on every instruction set: the value of a segment is the mean of the closed
+// form within a few units in the last place, and segments are joined at jumps that rounding made
+// up.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ int integer(Random& random, int low, int high) {
   return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
 }
 
-/// Memory for a stretch of n samples, with the room that the kernels ask for.
+/// Memory for a stretch of n samples, with the slack that the kernels need.
 template <class T>
 struct ListMemory {
   explicit ListMemory(std::int32_t n)
@@ -37,7 +37,7 @@ struct ListMemory {
 
 enum class LamForm { number, rows, edges };
 
-/// Rows one behind the other, cut into segments whose jumps are all real.
+/// Contiguous rows, cut into segments whose jumps are all real.
 template <class T>
 struct Stretch {
   static constexpr int kSlack = detail::kSegmentSlack;
@@ -68,7 +68,7 @@ struct Stretch {
 
   static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i + kSlack); }
 
-  /// Steps are larger than anything that lam takes off them.
+  /// Steps are larger than the effect of lam.
   void add_segment(Random& random, int row, int first, int end) {
     const int start = row * length + first;
     const int way = first == 0 ? 0 : integer(random, -1, 1);
@@ -79,7 +79,7 @@ struct Stretch {
     }
   }
 
-  /// The stretch as the kernels take it; y stands on x.
+  /// The stretch in the form that the kernels take; y is in place of x.
   [[nodiscard]] detail::SolvedStretch<T> solved(LamForm form) {
     codes[at(n)] = Code::plain;
     detail::SolvedStretch<T> row = {.x = x.data() + kSlack,
@@ -105,7 +105,7 @@ struct Stretch {
   T lam;
 };
 
-/// The closed form in extended precision, and how much rounding it may have.
+/// The closed form in extended precision, and the allowed rounding.
 template <class T>
 void expect_values(const Stretch<T>& stretch, const detail::SolvedStretch<T>& row,
                    const std::vector<T>& y, const std::string& what) {
@@ -166,7 +166,7 @@ class Finish : public OnEachTarget {
           expect_values(expected, row, stretch.x, "trial " + std::to_string(trial));
           if (HasFatalFailure()) return;
           ASSERT_EQ(stretch.codes, expected.codes);
-          // Nothing is written around the stretch.
+          // Nothing is written outside of the stretch.
           for (int i = 1; i <= stretch.kSlack; ++i) {
             ASSERT_EQ(stretch.x[stretch.at(-i)], 0);
             ASSERT_EQ(stretch.x[stretch.at(row.n + i - 1)], 0);
@@ -176,8 +176,8 @@ class Finish : public OnEachTarget {
     }
   }
 
-  /// Where a jump's code and the values' difference do not agree, the two
-  /// segments are one; what they join may have to be joined again.
+  /// If a jump's code and the difference of the values disagree, the two segments are joined; the
+  /// joined segment may have to be joined again.
   template <class T>
   void expect_joined() {
     // Values 1 | 1 (up: a tie) | 5 (up) | 5.5 (down: the wrong way) | 0 (down).

@@ -15,15 +15,15 @@ using namespace tautstring::detail;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// By edge and pixel the gap is the objective at Y less that of the dual problem, whatever both
-/// are: on a graph that is a cross, a pixel and its four neighbours.
+/// Summed over edges and pixels, the gap is the objective at Y less that of the dual problem, for
+/// any values of both. The graph is a cross: a pixel and its four neighbours.
 TEST(Gap, IsTheDifferenceOfBothObjectives) {
   Random random(base_seed());
   std::normal_distribution<double> noise;
   for (int round = 0; round < 1000; ++round) {
     const double scale = gap_scale<double>(std::ldexp(1.0, round % 40));
     const auto draw = [&] { return noise(random) / scale; };
-    // Before, behind, above and below the pixel in the middle, the last one.
+    // The four neighbours of the pixel in the middle, which is the last one.
     std::vector<double> x(5), y(5), lam(4), dual(4);
     for (double& value : x) value = draw();
     for (double& value : y) value = draw();
@@ -67,14 +67,14 @@ TEST(Gap, CountsADualAtItsBoundOnlyWhereThatCostsLess) {
   constexpr double kLam = 2;
   for (const double rise : {3.0, -3.0}) {
     const double bound = std::copysign(kLam, rise);
-    // But for rounding, from either side; not from afar, nor at the other end.
+    // Equal to the bound up to rounding, from either side; not from far away, nor at the other end.
     EXPECT_EQ(counted_dual<float>(bound * (1 - 1e-5), kLam, rise, 1), bound);
     EXPECT_EQ(counted_dual<float>(bound * (1 + 1e-2), kLam, rise, 1), bound);
     EXPECT_EQ(counted_dual<float>(bound * (1 - 1e-3), kLam, rise, 1), bound * (1 - 1e-3));
     EXPECT_EQ(counted_dual<float>(-bound * (1 - 1e-6), kLam, rise, 1), -bound * (1 - 1e-6));
     EXPECT_EQ(counted_dual<double>(bound * (1 - 1e-5), kLam, rise, 1), bound * (1 - 1e-5));
     EXPECT_EQ(counted_dual<double>(bound * (1 - 1e-14), kLam, rise, 1), bound);
-    // A large image rounds more; a small rise is not worth it.
+    // A large image rounds more; a small rise is not worth rounding for.
     EXPECT_EQ(counted_dual<float>(bound * (1 - 1e-3), kLam, rise, 1e3), bound);
     EXPECT_EQ(counted_dual<float>(bound * (1 - 1e-5), kLam, rise * 1e-6, 1), bound * (1 - 1e-5));
   }

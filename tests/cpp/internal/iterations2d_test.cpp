@@ -1,4 +1,4 @@
-// The oracle of the 2D iterations: by its own duality gap, and against the exact solution.
+// The oracle of the 2D iterations, checked by its own duality gap and against the exact solution.
 #include "reference/tv2d_iterations.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,8 @@ TEST(Iterations2d, GoToTheExactSolution) {
                              {exact.column_lam.begin(), exact.column_lam.end()}};
   const Iterate2d found = reference::iterate(problem, Method2d::accelerated, 2000);
   for (std::size_t i = 0; i < found.y.size(); ++i) EXPECT_NEAR(found.y[i], solution.y[i], 1e-6);
-  // |y - solution|^2 / 2 is at most what is left, and that is at most the gap.
+  // y - solution|^2 / 2 is at most the distance of the objective from the optimum, which is at most
+  // the gap.
   const Iterate2d early = reference::iterate(problem, Method2d::dykstra, 4);
   double distance = 0;
   for (std::size_t i = 0; i < early.y.size(); ++i) {

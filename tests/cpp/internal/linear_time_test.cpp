@@ -1,5 +1,5 @@
-// Linear time by counting, not by the clock: elements read, and points pushed on
-// and popped off the string's chains, in the solver that is shipped.
+// Linear time by counting, not by the clock: elements read, and points pushed to and popped from
+// the string's chains, in the solver that is shipped.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ TEST_P(LinearTime, StepsAnElementStayBelowTheBoundWhileNDoubles) {
     for (int n = 1000; n <= 1'024'000; n *= 2) {
       Random random(base_seed());
       std::vector<double> x = GetParam().make(random, n);
-      // A ramp of slope 1 an element, as in the known worst cases of other solvers.
+      // A ramp of slope 1 per element, as in the known worst cases of other solvers.
       for (double& value : x) value *= n;
       for (const auto& [weighted, per_edge] : {std::pair{false, false}, std::pair{true, true}}) {
         if (weighted && n > 64000) continue;

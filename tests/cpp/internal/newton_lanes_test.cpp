@@ -1,4 +1,5 @@
-// Rows that Newton's method solves side by side, a row a lane, come out as those solved one by one.
+// Newton rows that are solved side by side, one lane per row, have the same results as rows solved
+// one by one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ struct Batch {
     const Lam of_call = is_number ? Lam(lam[0]) : Lam(view(lam.data(), {rows, lams}));
     return {x, rows, of_call, newton, {}, mode};
   }
-  /// Rows with a start are not for lanes; one that is not finite is none.
+  /// Rows with a start are not solved in lanes; a start that is not finite counts as none.
   [[nodiscard]] NewtonCall solve_one_by_one(Mode mode) const {
     const std::vector<double> start(static_cast<std::size_t>(rows * (n - 1)),
                                     std::numeric_limits<double>::quiet_NaN());
@@ -92,7 +93,7 @@ TEST_P(NewtonLanes, GiveTheBitsOfSingleRows) {
       EXPECT_TRUE(same(lanes.gap, single.gap, r, batch.rows));
     }
   }
-  // Of thirds and tenths ties are told apart by rounding.
+  // In thirds and tenths, ties are decided by rounding.
   EXPECT_LE(otherwise_tied, rows / 100);
 }
 

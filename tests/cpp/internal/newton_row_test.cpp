@@ -1,5 +1,5 @@
-// An iteration of Newton's: it aims at the solution of the tridiagonal system of its free edges,
-// and goes there as far as the line search says.
+// One Newton iteration: it aims at the solution of the tridiagonal system of its free edges and
+// moves towards it as far as the line search says.
 #include "step/newton_row.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace tautstring::testing {
 namespace {
 
-/// Memory for a row, with a guard behind each array.
+/// Memory for a row, with a guard after each array.
 struct NewtonMemory {
   explicit NewtonMemory(const Row& row)
       : n(static_cast<std::int32_t>(row.x.size())),
@@ -38,9 +38,9 @@ struct NewtonMemory {
                                [](const auto* array) { return array->back() == kGuard; });
   }
 
-  /// Where the given number of iterations end, of which the last has no step.
+  /// The result of this number of iterations; the last of them makes no step.
   [[nodiscard]] const std::vector<double>& u_after(int iterations) const {
-    return iterations % 2 == 1 ? next : u;  // they change places, first for the start
+    return iterations % 2 == 1 ? next : u;  // they are swapped, for the first time at the start
   }
 
   static constexpr double kGuard = -88;
@@ -49,7 +49,7 @@ struct NewtonMemory {
   std::vector<std::int32_t> fixed;
 };
 
-/// u - H_FF^-1 g_F by elimination, fixed edges as they are.
+/// u - H_FF^-1 g_F by elimination; fixed edges keep their values.
 std::vector<double> newton_target(const std::vector<double>& x, const std::vector<double>& lam,
                                   const std::vector<double>& u) {
   const std::size_t edges = lam.size();
@@ -57,7 +57,7 @@ std::vector<double> newton_target(const std::vector<double>& x, const std::vecto
   std::vector<bool> is_free(edges);
   const auto at = [&](std::size_t i, int step) {
     const std::size_t k = i + static_cast<std::size_t>(step);
-    return k < edges ? u[k] : 0;  // beside the ends, too: -1 is no index
+    return k < edges ? u[k] : 0;  // also next to the ends: -1 is not an index
   };
   for (std::size_t i = 0; i < edges; ++i) {
     g[i] = (x[i + 1] - at(i, 1) + u[i]) - (x[i] - u[i] + at(i, -1));
@@ -87,7 +87,7 @@ TEST(NewtonRow, AimsAtTheSolutionOfTheTridiagonalSystem) {
     std::vector<double> start;
     for (double& lam : row.lam) {
       lam = std::uniform_real_distribution<double>(0.1, 2)(random);
-      // A third each at a bound, at the other, between them.
+      // One third each at the lower bound, at the upper bound, and between them.
       const int side = static_cast<int>(random() % 3) - 1;
       start.push_back(side == 0 ? std::uniform_real_distribution<double>(-lam, lam)(random)
                                 : side * lam);
@@ -104,7 +104,7 @@ TEST(NewtonRow, AimsAtTheSolutionOfTheTridiagonalSystem) {
   }
 }
 
-/// u and what it moves by, from one edge before the row to one behind it.
+/// u and its step, from one edge before the row to one after it.
 struct Step {
   const Row& row;
   std::vector<double> u;
@@ -126,7 +126,7 @@ struct Step {
     }
     return sum;
   }
-  /// Of the objective at u, towards v.
+  /// The slope of the objective at u, in the direction of v.
   [[nodiscard]] long double slope(const std::vector<double>& v) const {
     long double sum = 0;
     for (std::size_t k = 1; k < row.x.size(); ++k) {
@@ -181,7 +181,8 @@ TEST(NewtonRow, GoesAsFarAsTheLineSearchSays) {
   }
 }
 
-/// Of bounds so small that their products are 0 no step seems better: rows end, and say so.
+/// With bounds so small that their products are 0, no step improves anything: rows end and report
+/// it.
 TEST(NewtonRow, EndsWhereNoStepIsBetter) {
   int ended = 0;
   for (int trial = 0; trial < 1000; ++trial) {

@@ -1,4 +1,4 @@
-// The Newton solver that a device's threads run together, by the processor's threads.
+// The Newton solver in which the threads of a device share a row, run by threads of the processor.
 #include "step/newton_threads.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace tautstring::testing {
 namespace {
 
-/// What all threads of a row see of one another.
+/// The values that all threads of a row share.
 struct Meeting {
   explicit Meeting(int count) : barrier(count), numbers(static_cast<std::size_t>(count)) {}
 
@@ -98,7 +98,7 @@ class HostThreads {
 
 struct Solved {
   std::vector<double> y, dual;
-  std::vector<int> jumps;  // behind each sample
+  std::vector<int> jumps;  // after each sample
   detail::NewtonOutcome outcome = {};
   detail::RowQuality quality = {};  // of the result in `dtype`
 };
@@ -173,7 +173,7 @@ TEST(NewtonThreads, FindTheReferencesValuesOnEveryFamily) {
   }
 }
 
-/// A row of some hundred samples with a lam an edge.
+/// A row of several hundred samples with one lam per edge.
 struct Problem {
   explicit Problem(Random& random, int n) : x(noise(random, n)), lam(x.size() - 1) {
     for (double& value : lam) value = static_cast<double>(1 + random() % 4) / 2;

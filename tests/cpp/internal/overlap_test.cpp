@@ -52,7 +52,7 @@ TEST(Overlap, IsNeverMissed) {
     }
     separate += !said && !bytes.empty() ? 1 : 0;
   }
-  EXPECT_GT(separate, 1000);  // and it does not cry wolf everywhere
+  EXPECT_GT(separate, 1000);  // and there are few false alarms
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The search that devices run, on the host: whole rows and pieces of them, against the
-// reference and against one another.
+// The search that devices run, on the host: whole rows and pieces of them, against the reference
+// and against each other.
 #include "step/piece_search.h"
 
 #include <gtest/gtest.h>

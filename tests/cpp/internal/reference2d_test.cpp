@@ -1,6 +1,6 @@
-// The 2D oracle itself. Its answers are proved by their duals, in integers alone, and
-// compared with all there are on tiny images, with the 1D oracle on rows and columns,
-// and with one another where the problem is symmetric.
+// The 2D oracle itself. Its results are proved by their duals, in integers alone. They are compared
+// with all candidates on tiny images, with the 1D oracle on rows and columns, and with each other
+// if the problem is symmetric.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Shape {
   std::int64_t width;
 };
 
-/// From `low` to `high`, both included.
+/// From `low` to `high`, both inclusive.
 std::int64_t integer(Random& random, std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(random);
 }
@@ -190,7 +190,7 @@ void expect_components_of_equal_values(const IntegerProblem2d& problem,
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(solution.labels[i], solution.labels[expected[i]]);
     if (expected[i] != i) continue;
-    // The first pixel of a set: no other set has its label.
+    // The first pixel of a set. No other set has its label.
     EXPECT_EQ(sizes[solution.labels[i]], 0);
     sizes[solution.labels[i]] = std::ranges::count(expected, i);
   }
@@ -211,7 +211,7 @@ void expect_rounded_as_exact(const ExactSolution2d& solution) {
   }
 }
 
-/// All of what the oracle promises.
+/// Checks everything that the oracle promises.
 void expect_proved(const IntegerProblem2d& problem) {
   const ExactSolution2d solution = reference::prox_tv2d(problem);
   expect_optimal(problem, solution);
@@ -250,7 +250,7 @@ TEST(Reference2d, KnowsAnswersByHand) {
   EXPECT_EQ(solve(problem_of({1, 1}, {7}, {}, {})), (Values{7}));
   EXPECT_EQ(solve(problem_of({1, 2}, {0, 4}, {1}, {})), (Values{1, 3}));
   EXPECT_EQ(solve(problem_of({2, 1}, {0, 4}, {}, {5})), (Values{2, 2}));
-  // One pixel that stands out gives its four neighbours lam each.
+  // An isolated pixel gives lam to each of its four neighbours.
   const ExactSolution2d spike = reference::prox_tv2d(
       problem_of({3, 3}, {0, 0, 0, 0, 16, 0, 0, 0, 0}, Integers(6, 1), Integers(6, 1)));
   EXPECT_EQ(spike.y, (Values{.5, .5, .5, .5, 12, .5, .5, .5, .5}));
@@ -307,9 +307,9 @@ TEST(Reference2d, RefusesWhatIsNoProblem) {
   EXPECT_THROW(reference::prox_tv2d(bad), std::invalid_argument);
 }
 
-/// The solution in units of 1 / `unit`, a multiple of all sizes of components: the best
-/// of the values that follow from any choice of a sign, or of none, for each edge. The
-/// solution is one of them, and all are compared by the objective itself.
+/// The solution in units of 1 / `unit`, a multiple of all component sizes: the best of the values
+/// that follow from any choice of a sign, or none, for each edge. The solution is one of them, and
+/// all are compared by the objective itself.
 Integers best_of_all(const IntegerProblem2d& problem, std::int64_t unit) {
   const std::vector<Edge> edges = edges_of(problem);
   const std::size_t pixels = problem.x.size();
@@ -416,7 +416,7 @@ void expect_same_values(const IntegerProblem2d& problem, const IntegerProblem2d&
   }
 }
 
-/// values[source(0)], values[source(1)], ...
+/// The array values[source(0)], values[source(1)], ...
 template <class Source>
 Integers rearranged(const Integers& values, Source source) {
   Integers result;

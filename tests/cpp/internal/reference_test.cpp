@@ -1,5 +1,5 @@
-// The oracle itself, against the definition: no random neighbour is better, and
-// answers known by hand.
+// The oracle itself, against the definition: no random neighbour is better; and against results
+// known by hand.
 #include "reference/tv1d_reference.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(Reference, NoNeighbourIsBetter) {
     for (const double size : {1e-3, 1e-6}) {
       for (int trial = 0; trial < 50; ++trial) {
         std::vector<double> other = y;
-        // Move a random interval together, the moves that matter for TV.
+        // Moves a random interval as a whole, the kind of move that matters for TV.
         const std::size_t first = random() % y.size();
         const std::size_t last = first + random() % (y.size() - first);
         const double shift = (random() % 2 == 0 ? size : -size) * (range_of(row.x) + 1e-9);

@@ -1,6 +1,5 @@
-// Cuts are jumps that the search along the whole row finds, in order, and where
-// they are does not depend on the instruction set or on which are looked for
-// together.
+// Cuts are jumps that the search along the whole row finds, in order. Their places do not depend on
+// the instruction set or on which of them are searched for together.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ struct LongRow {
   LongRow(T lam, bool by_edge, Random& random) {
     std::normal_distribution<double> normal;
     for (std::int32_t i = 0; i < kLength; ++i) {
-      // A third of it is a slope, on which searches do not meet soon.
+      // A third of it is a slope, on which searches meet late.
       const double slope = std::clamp(i - kLength / 3, 0, kLength / 3);
       x.push_back(static_cast<T>(normal(random) + slope));
       edge_lam.push_back(lam * (by_edge ? static_cast<T>(1 + i % 3) / 2 : T{1}));

@@ -1,4 +1,4 @@
-// What becomes of a row: the quick answer for most rows is the full one's.
+// How a row is handled: the quick decision for most rows is the same as the full one.
 #include "cpu/row_path.h"
 
 #include <gtest/gtest.h>

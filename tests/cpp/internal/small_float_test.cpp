@@ -1,4 +1,4 @@
-// float16 and bfloat16, all of them.
+// float16 and bfloat16, all values.
 #include "step/small_float.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Which instruction sets there are, which one calls use, and that a wrong
-// TAUTSTRING_CPU is never taken for another. The environment is read once a
-// process, so what it does is looked at in child processes.
+// Which instruction sets are available, which one calls use, and that an invalid TAUTSTRING_CPU
+// never selects another one. The environment is read once per process, so its effect is tested in
+// child processes.
 #include "cpu/targets.h"
 
 #include <gtest/gtest.h>

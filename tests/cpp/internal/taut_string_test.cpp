@@ -1,6 +1,5 @@
-// The string in float32, as devices will run it: on small integers with lam a
-// multiple of 1/4 all its arithmetic is exact, so float32 and float64 must find
-// the same borders.
+// The string in float32, as devices run it. On small integers with lam a multiple of 1/4 all its
+// arithmetic is exact, so float32 and float64 must find the same borders.
 #include "step/taut_string.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The solution by levels, on the host: lanes one after the other do what a device's do at once.
+// The solution by levels, on the host: lanes run one after the other, on a device all at once.
 #include "step/threshold_split.h"
 
 #include <gtest/gtest.h>
@@ -21,11 +21,11 @@ class SplitRow {
   SplitRow(const std::vector<double>& x, const std::vector<double>& lam)
       : n_(static_cast<std::int32_t>(x.size())), lam_(lam), codes_(x.size()) {
     for (const double value : x) x_.push_back(value - x[0]);
-    lam_.push_back(0);  // behind the last sample: never used
+    lam_.push_back(0);  // after the last sample: never used
     codes_[0] = Code::plain;
   }
 
-  /// As lanes of `chunk` samples see it: returns the number of levels.
+  /// Splits with lanes of `chunk` samples. Returns the number of levels.
   int split(std::int32_t chunk) {
     int levels = 1;
     while (split_level(chunk)) ++levels;
@@ -50,7 +50,7 @@ class SplitRow {
     while (code(i) == Code::continues) --i;
     return i;
   }
-  /// The segment that holds sample i.
+  /// The segment that contains sample i.
   [[nodiscard]] detail::SharedSegment segment_of(std::int32_t i) const {
     detail::SharedSegment segment = {border_before(i), i + 1, 0};
     while (segment.last < n_ && code(segment.last) == Code::continues) ++segment.last;

@@ -1,5 +1,5 @@
-// The exact borders of a row or of a piece of one, by the string that is made for
-// data weights: on small integers with lam a multiple of 1/4 it rounds nothing.
+// The exact borders of a row or of a piece of one, by the string for data weights: on small
+// integers with lam a multiple of 1/4 it does not round.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace tautstring::testing {
 
-/// lam has one element an edge; u_start and u_end are the sums of x - y before the
-/// piece and behind it. The first code is `continues`.
+/// lam has one element per edge; u_start and u_end are the sums of x - y before the piece and after
+/// it. The first code is `continues`.
 inline std::vector<Code> exact_borders(std::vector<double> x, const std::vector<double>& lam,
                                        double u_start = 0, double u_end = 0) {
   const auto n = static_cast<std::int32_t>(x.size());

@@ -1,4 +1,4 @@
-// Images to test with, and calls of the 2D API on them with float64 arrays.
+// Images for tests, and calls of the 2D API on them with float64 arrays.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tautstring::testing {
 
-/// A batch with a lam an edge; also what derivatives say of one.
+/// A batch with one lam per edge; also used for derivatives.
 struct ImageBatch {
   std::int64_t count = 0;
   std::int64_t height = 0;
@@ -23,7 +23,7 @@ struct ImageBatch {
   ImageBatch(std::int64_t count, std::int64_t height, std::int64_t width);
   [[nodiscard]] std::size_t pixels() const { return static_cast<std::size_t>(height * width); }
 
-  /// All arrays as they are, and one image of them for the oracles.
+  /// All arrays, and one image of them for the oracles.
   [[nodiscard]] Problem2d problem(Mode mode = Mode::smooth) const;
   [[nodiscard]] reference::Problem2d image(std::int64_t index) const;
 };
@@ -36,7 +36,7 @@ ImageBatch random_images(Random& random, std::int64_t count, std::int64_t height
 double inner(std::span<const double> a, std::span<const double> b);
 double inner(const ImageBatch& a, const ImageBatch& b);
 
-/// A forward call with all that it can leave, and its derivatives.
+/// A forward call with all its results, and its derivatives.
 struct SolvedImagesCall {
   SolvedImagesCall(const ImageBatch& batch, const Solver2d& solver, Mode mode = Mode::smooth,
                    const Context& context = {});

@@ -1,4 +1,4 @@
-// Images of integers, of which the exact optimum is known.
+// Images of integers with a known exact optimum.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ IntegerImage random_image(Random& random, std::int64_t longest, std::int64_t off
 
 std::vector<double> as_doubles(const std::vector<std::int64_t>& values);
 
-/// In long double: an excess is the difference of two of these.
+/// In long double, because an excess is the difference of two of these.
 long double objective(const reference::IntegerProblem2d& p, const std::vector<double>& y);
 
 }  // namespace tautstring::testing

@@ -1,4 +1,4 @@
-// A call of the Newton solver on float64 rows, with all that it can leave.
+// A call of the Newton solver on float64 rows, with all its results.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 namespace tautstring::testing {
 
 struct NewtonCall {
-  /// One row, with a lam or one an edge.
+  /// One row, with one lam or one per edge.
   explicit NewtonCall(const Row& row, const Newton1d& newton = {}, Mode mode = Mode::smooth);
-  /// `rows` rows one behind the other.
+  /// `rows` contiguous rows.
   NewtonCall(const std::vector<double>& x, std::int64_t rows, const Lam& lam,
              const Newton1d& newton = {}, const Context& context = {}, Mode mode = Mode::smooth);
 
@@ -27,7 +27,7 @@ struct NewtonCall {
   std::vector<std::uint32_t> partition;
 };
 
-/// What certificate1d says of y.
+/// The certificate1d of y.
 double certificate_of(const Row& row, const std::vector<double>& y);
 
 }  // namespace tautstring::testing

@@ -1,5 +1,5 @@
-// Rows to test with: named families at several scales, from a seed that every
-// failure prints. TAUTSTRING_TEST_SEED in the environment chooses another one.
+// Rows for tests: named families at several scales, from a seed that every failure prints.
+// TAUTSTRING_TEST_SEED in the environment selects another seed.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Family {
 /// Noise, steps, ramps, sines, constants, ties, rational grids, spikes and more.
 const std::vector<Family>& families();
 
-/// Those on which the solution's segments are all known to be hard to find.
+/// Those whose solutions have segments that are all known to be hard to find.
 const std::vector<Family>& worst_families();
 
 /// Rows with plateaus and with runs of equal samples, where a search may be led astray by rounding:
@@ -38,9 +38,9 @@ struct Scale {
 /// [0, 1], [0, 255], [0, 1e-3] and 1e6 + [0, 1].
 const std::vector<Scale>& scales();
 
-/// One row and its arguments. lam has one element, or one an edge.
+/// One row and its arguments. lam has one element, or one per edge.
 struct Row {
-  std::string name;  // what it is and how to make it again
+  std::string name;  // the kind of row and how to generate it again
   std::vector<double> x;
   std::vector<double> lam;
   std::vector<double> weight;  // empty: all 1
@@ -52,7 +52,7 @@ enum class WeightKind { none, positive, with_missing };
 /// A random row: family, length up to `longest`, scale, lam over many sizes.
 Row random_row(std::uint64_t seed, int longest, LamKind lam_kind, WeightKind weight_kind);
 
-/// lam as one number an edge.
+/// lam as one number per edge.
 std::vector<double> edges_of(const Row& row);
 
 double range_of(const std::vector<double>& values);

@@ -1,4 +1,4 @@
-// One test asks for memory that cannot be had: sanitizers must let it.
+// One test asks for more memory than there is: sanitizers must allow that.
 extern "C" const char* __asan_default_options();  // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __tsan_default_options();  // NOLINT(bugprone-reserved-identifier)
 

@@ -1,4 +1,4 @@
-// Calls the public API on one row and gives the results as float64.
+// Calls the public API on one row and returns the results as float64.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Array {
   std::vector<std::byte> bytes_;
 };
 
-/// lam as a call takes it.
+/// lam in the form that a call takes.
 Lam lam_of(const Row& row);
 
 /// Solves a row whose values, rounded to `dtype` first, are in `row`.
@@ -45,25 +45,25 @@ struct Solution {
   std::vector<std::uint32_t> partition;
   double certificate = 0;  // only in smooth mode
 
-  // What the derivatives need.
+  // Needed by the derivatives.
   Array x_array, weight_array, y_array;
   bool weighted;
   Mode mode;
 };
 
-/// The row as it is after rounding x to a dtype.
+/// The row after rounding x to a dtype.
 Row rounded(Row row, DType dtype);
 
 /// One unit in the last place of a dtype at the size of `value`.
 double unit_in_last_place(DType dtype, double value);
 
-/// The tolerances of the project (see docs/numerics.md): a fraction of the
-/// range plus one unit in the last place.
+/// The tolerances of the project (see docs/numerics.md): a fraction of the range plus one unit in
+/// the last place.
 double value_fraction(DType dtype);
 double value_tolerance(DType dtype, const Row& row);
 
-/// What a certificate may be: the value tolerance as far as it builds up in the
-/// running sum of n rounded values.
+/// The largest allowed certificate: the value tolerance, accumulated in the running sum of n
+/// rounded values.
 double certificate_tolerance(DType dtype, const Row& row);
 
 }  // namespace tautstring::testing

@@ -10,7 +10,7 @@
 
 namespace tautstring::testing {
 
-/// All that a build for this kind of processor may have.
+/// All targets that a build for this kind of processor may have.
 inline const std::vector<std::string>& known_targets() {
 #ifdef __aarch64__
   static const std::vector<std::string> known = {"neon", "portable"};
@@ -20,7 +20,7 @@ inline const std::vector<std::string>& known_targets() {
   return known;
 }
 
-/// One test a target; skipped visibly where this machine or build does not have it.
+/// One test per target; reported as skipped if this machine or build does not have it.
 class OnEachTarget : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
