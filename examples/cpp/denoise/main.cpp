@@ -117,7 +117,7 @@ void run(Options options) {
     start = load_weights(options.weights);
     options.model = start->about.at("model");
   }
-  std::filesystem::create_directories(options.out);  // fails before training, not behind it
+  std::filesystem::create_directories(options.out);  // fails before training, not after it
   const torch::Device device = device_of(options.device);
   const PictureFolder folder = read_folder(options.data / kTrainingSet);
   torch::manual_seed(static_cast<std::uint64_t>(options.training.seed));
