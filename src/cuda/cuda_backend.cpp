@@ -53,8 +53,7 @@ Status backward1d(const Backward1d& call, const Context& context) noexcept {
   const SolvedRows& solved = call.solved;
   if (solved.weight.given) return rows_backward(call, context);
   if (!is_empty(solved.rows)) return unweighted_backward(call, context);
-  return call.grad_lam.given ? rows_backward(call, context) : Status{};  // there may be one lam per
-                                                                         // row
+  return call.grad_lam.given ? rows_backward(call, context) : Status{};  // lam may be per row
 }
 
 Status jvp1d(const Jvp1d& call, const Context& context) noexcept {

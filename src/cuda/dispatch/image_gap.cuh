@@ -44,7 +44,7 @@ template <class T>
 struct FactsCall {
   const T* x = nullptr;
   const T* start = nullptr;  // may be null; so may the candidate
-  /// An image is refused if its candidate is not finite, and no image is copied.
+  /// If given, images whose candidate is not finite are refused, and no image is copied.
   const T* candidate = nullptr;
 };
 

@@ -224,7 +224,7 @@ template <class T>
   return facts == nullptr ? T(0) : static_cast<T>(facts[image].offset);
 }
 
-/// `samples` do not have their offsets subtracted; `x` may be the same array. `start` may be null:
+/// Writes `samples` less the offset to `x`, which may be the same array. `start` may be null:
 /// then the first pass over rows takes x. Images that are copied or refused are stopped from the
 /// start.
 template <class T>

@@ -50,10 +50,9 @@ struct BackwardShape {
   int groups = 0;
   int warp_rows = 0;
   int rows = 0;
-  int row_bits = 0;                // rows = 2^row_bits, for access across memory
-  std::uint32_t word_inverse = 0;  // division by multiplication: lane / words and warp / groups are
-                                   // products with these, over 2^16
-  std::uint32_t group_inverse = 0;
+  int row_bits = 0;                 // rows = 2^row_bits, for access across memory
+  std::uint32_t word_inverse = 0;   // lane / words = lane * this >> 16
+  std::uint32_t group_inverse = 0;  // warp / groups = warp * this >> 16
 
   [[nodiscard]] constexpr int threads() const noexcept {
     return (rows + warp_rows - 1) / warp_rows * groups * 32;
