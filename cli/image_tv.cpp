@@ -228,8 +228,8 @@ Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& execut
   std::vector<double> gaps(static_cast<std::size_t>(bands));
   std::vector<std::int32_t> iterations(gaps.size());
   const Problem2d problem = {.x = pictures(before.data()),
-                             .row_lam = lams.along_rows(),
-                             .column_lam = lams.along_columns(),
+                             .lam_rows = lams.along_rows(),
+                             .lam_cols = lams.along_columns(),
                              .mode = task.mode};
   check(prox_tv2d(problem, task.solver,
                   {.y = pictures(image.pixels.data()), .gap = gaps, .iterations = iterations},

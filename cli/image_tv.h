@@ -19,11 +19,11 @@ struct ImageTask {
   Direction direction = Direction::image;
   Mode mode = Mode::smooth;
   /// For whole images; rows and columns alone are solved exactly. With a tolerance
-  /// results are polished, which of_solution asks for.
+  /// results are polished, which implicit asks for.
   Solver2d solver = {.method = Method2d::accelerated,
                      .iterations = 256,
                      .tol = 1e-4,
-                     .derivative = Derivative2d::of_solution};
+                     .derivative = Derivative2d::implicit};
 };
 
 /// How near a result is to the exact solution at least: its duality gap proves that.

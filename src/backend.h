@@ -218,8 +218,8 @@ struct ImageLam {
 struct Forward2d {
   Images images;
   ConstImageArray x;
-  ImageLam row_lam;
-  ImageLam column_lam;
+  ImageLam lam_rows;
+  ImageLam lam_cols;
   Mode mode = Mode::smooth;
   Solver2d solver;
   ConstImageArray start;
@@ -234,8 +234,8 @@ struct Forward2d {
 struct Gap2d {
   Images images;
   ConstImageArray x;
-  ImageLam row_lam;
-  ImageLam column_lam;
+  ImageLam lam_rows;
+  ImageLam lam_cols;
   ConstImageArray y;
   ConstImageArray dual;
   double* gap = nullptr;
@@ -244,7 +244,7 @@ struct Gap2d {
 /// What backward and jvp know of the solution.
 struct SolvedImages {
   Images images;
-  Derivative2d derivative = Derivative2d::of_iterations;
+  Derivative2d derivative = Derivative2d::unrolled;
   int iterations = 0;
   const std::uint32_t* partitions = nullptr;
   const double* momentum = nullptr;
@@ -256,24 +256,24 @@ struct Backward2d {
   SolvedImages solved;
   ConstImageArray grad_y;
   ImageArray grad_x;
-  ImageArray grad_row_lam;
-  ImageArray grad_column_lam;
+  ImageArray grad_lam_rows;
+  ImageArray grad_lam_cols;
 };
 
 /// Whether a call is one of iterations alone, all of them from 0 on: no tolerance, start, dual or
 /// gap, nor derivatives of the solution.
 [[nodiscard]] inline bool is_plain(const Forward2d& call) noexcept {
-  return call.solver.tol == 0 && call.solver.derivative == Derivative2d::of_iterations &&
+  return call.solver.tol == 0 && call.solver.derivative == Derivative2d::unrolled &&
          !call.start.given && !call.dual.given && call.gap == nullptr;
 }
 [[nodiscard]] inline bool is_plain(const Backward2d& call) noexcept {
-  return call.solved.derivative == Derivative2d::of_iterations;
+  return call.solved.derivative == Derivative2d::unrolled;
 }
 
 /// Whether lams differ within lines; of gradients likewise.
 template <class Array>
-[[nodiscard]] bool is_by_edge(const Array& row_lam, const Array& column_lam) noexcept {
-  return (row_lam.given && row_lam.width != 1) || (column_lam.given && column_lam.height != 1);
+[[nodiscard]] bool is_by_edge(const Array& lam_rows, const Array& lam_cols) noexcept {
+  return (lam_rows.given && lam_rows.width != 1) || (lam_cols.given && lam_cols.height != 1);
 }
 
 /// What a workspace is asked for: all calls on such images, or plain ones alone.
@@ -287,8 +287,8 @@ struct Workspace2d {
 struct Jvp2d {
   SolvedImages solved;
   ConstImageArray tangent_x;
-  ConstImageArray tangent_row_lam;
-  ConstImageArray tangent_column_lam;
+  ConstImageArray tangent_lam_rows;
+  ConstImageArray tangent_lam_cols;
   ImageArray tangent_y;
 };
 

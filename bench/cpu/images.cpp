@@ -69,8 +69,8 @@ class OurImage {
         x_(problem.image->pixels.begin(), problem.image->pixels.end()),
         y_(x_.size()),
         problem_{.x = view_of(std::as_const(x_).data(), {kImageSide, kImageSide}),
-                 .row_lam = problem.lam,
-                 .column_lam = problem.lam},
+                 .lam_rows = problem.lam,
+                 .lam_cols = problem.lam},
         pool_(threads) {
     context_.executor = threads > 1 ? &pool_ : nullptr;
     std::size_t bytes = 0;

@@ -78,7 +78,7 @@ void add_to_gap(std::vector<ImageCase>& cases) {
   const tautstring::Solver2d solver = {.method = Method2d::accelerated,
                                        .iterations = 128,
                                        .tol = 1e-4,
-                                       .derivative = Derivative2d::of_solution};
+                                       .derivative = Derivative2d::implicit};
   cases.push_back({.group = "images_to_gap", .shape = kSmallImages, .solver = solver});
   cases.push_back({.group = "images_to_gap",
                    .family = ImageFamily::features,
@@ -107,7 +107,7 @@ std::size_t ImageCase::bytes_moved() const {
 }
 
 int ImageCase::saved_iterations() const {
-  return solver.derivative == Derivative2d::of_solution ? 1 : solver.iterations;
+  return solver.derivative == Derivative2d::implicit ? 1 : solver.iterations;
 }
 
 std::vector<ImageCase> all_image_cases() {

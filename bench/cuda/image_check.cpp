@@ -105,7 +105,7 @@ double check_images(const ImageCase& c, const SolvedImages& solved) {
   const std::vector<double> y = fetch_checked(solved.y, shape);
   const tautstring::Sizes sizes = {checked_images(shape), shape.height, shape.width};
   const tautstring::Problem2d problem = {
-      .x = view_of(x.data(), sizes), .row_lam = c.lam, .column_lam = c.lam};
+      .x = view_of(x.data(), sizes), .lam_rows = c.lam, .lam_cols = c.lam};
   tautstring::ThreadExecutor threads;
   const tautstring::Context context = {.executor = &threads};
   if (c.solver.tol > 0) return check_gaps(c, problem, x, y, context);
@@ -125,8 +125,8 @@ double check_image_gradients(const ImageCase& c, const ImageGradients& gradients
   const std::vector<double> momentum =
       fetched(gradients.momentum.data(), gradients.momentum.size());
   std::vector<double> right(grad_y.size());
-  LineTerms rows = {"grad_row_lam", {}, width - 1};
-  LineTerms columns = {"grad_column_lam", {}, height - 1};
+  LineTerms rows = {"grad_lam_rows", {}, width - 1};
+  LineTerms columns = {"grad_lam_cols", {}, height - 1};
   rows.terms.resize(static_cast<std::size_t>(shape.images() * height * rows.edges));
   columns.terms.resize(static_cast<std::size_t>(shape.images() * width * columns.edges));
   const tautstring::Sizes sizes = {shape.images(), height, width};
@@ -138,13 +138,13 @@ double check_image_gradients(const ImageCase& c, const ImageGradients& gradients
        .derivative = c.solver.derivative},
       view_of(grad_y.data(), sizes),
       {.x = view_of(right.data(), sizes),
-       .row_lam = view_of(rows.terms.data(), {shape.images(), height, rows.edges}),
-       .column_lam = tautstring::view(columns.terms.data(), {shape.images(), columns.edges, width},
-                                      {width * columns.edges, 1, columns.edges})},
+       .lam_rows = view_of(rows.terms.data(), {shape.images(), height, rows.edges}),
+       .lam_cols = tautstring::view(columns.terms.data(), {shape.images(), columns.edges, width},
+                                    {width * columns.edges, 1, columns.edges})},
       {.executor = &threads}));
   const double range = range_of(grad_y);
-  check_lam_gradients(gradients.grad_row_lam, rows, solves(c), range);
-  check_lam_gradients(gradients.grad_column_lam, columns, solves(c), range);
+  check_lam_gradients(gradients.grad_lam_rows, rows, solves(c), range);
+  check_lam_gradients(gradients.grad_lam_cols, columns, solves(c), range);
   const std::vector<double> grad_x = fetch_wide(gradients.grad_x, shape.elements());
   return compare<float>("grad_x", right, grad_x, grad_y, static_cast<std::size_t>(shape.pixels()),
                         solves(c));

@@ -22,8 +22,8 @@ struct ImageGradients {
   std::span<const double> momentum;
   const float* grad_y = nullptr;
   const float* grad_x = nullptr;
-  const float* grad_row_lam = nullptr;
-  const float* grad_column_lam = nullptr;
+  const float* grad_lam_rows = nullptr;
+  const float* grad_lam_cols = nullptr;
 };
 
 /// Returns Checked::difference. Throws std::runtime_error if it is more than allowed.

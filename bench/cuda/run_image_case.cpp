@@ -38,8 +38,8 @@ class ImageBatch {
         iterations_(c.solver.tol > 0 ? count_of(c.shape.images()) : 0),
         grad_y_(x_.size()),
         grad_x_(x_.size()),
-        grad_row_lam_(count_of(c.shape.images() * c.shape.height)),
-        grad_column_lam_(count_of(c.shape.images() * c.shape.width)),
+        grad_lam_rows_(count_of(c.shape.images() * c.shape.height)),
+        grad_lam_cols_(count_of(c.shape.images() * c.shape.width)),
         workspace_(workspace_size()),
         copy_from_(c.bytes_moved() / 2 / sizeof(float)),
         copy_to_(copy_from_.size()) {
@@ -51,8 +51,8 @@ class ImageBatch {
     partitions_.spoil(stream_);
     momentum_.spoil(stream_);
     grad_x_.spoil(stream_);
-    grad_row_lam_.spoil(stream_);
-    grad_column_lam_.spoil(stream_);
+    grad_lam_rows_.spoil(stream_);
+    grad_lam_cols_.spoil(stream_);
   }
 
   Measured forward() {
@@ -78,7 +78,7 @@ class ImageBatch {
  private:
   [[nodiscard]] bool has_momentum() const {
     return case_.solver.method == tautstring::Method2d::accelerated &&
-           case_.solver.derivative == tautstring::Derivative2d::of_iterations;
+           case_.solver.derivative == tautstring::Derivative2d::unrolled;
   }
 
   /// All members except the call.
@@ -97,14 +97,14 @@ class ImageBatch {
             .momentum = {momentum_.data(), momentum_.size()},
             .grad_y = grad_y_.data(),
             .grad_x = grad_x_.data(),
-            .grad_row_lam = grad_row_lam_.data(),
-            .grad_column_lam = grad_column_lam_.data()};
+            .grad_lam_rows = grad_lam_rows_.data(),
+            .grad_lam_cols = grad_lam_cols_.data()};
   }
 
   [[nodiscard]] tautstring::Problem2d problem() const {
     return {.x = view_of(static_cast<const float*>(x_.data()), case_.shape.sizes()),
-            .row_lam = case_.lam,
-            .column_lam = case_.lam};
+            .lam_rows = case_.lam,
+            .lam_cols = case_.lam};
   }
 
   [[nodiscard]] std::size_t workspace_size() const {
@@ -136,8 +136,8 @@ class ImageBatch {
          .derivative = case_.solver.derivative},
         view_of(static_cast<const float*>(grad_y_.data()), case_.shape.sizes()),
         {.x = view_of(grad_x_.data(), case_.shape.sizes()),
-         .row_lam = view_of(grad_row_lam_.data(), one_a_row),
-         .column_lam = view_of(grad_column_lam_.data(), one_a_column)},
+         .lam_rows = view_of(grad_lam_rows_.data(), one_a_row),
+         .lam_cols = view_of(grad_lam_cols_.data(), one_a_column)},
         context_on(stream_, workspace_)));
   }
 
@@ -156,8 +156,8 @@ class ImageBatch {
   DeviceArray<std::int32_t> iterations_;
   DeviceArray<float> grad_y_;
   DeviceArray<float> grad_x_;
-  DeviceArray<float> grad_row_lam_;
-  DeviceArray<float> grad_column_lam_;
+  DeviceArray<float> grad_lam_rows_;
+  DeviceArray<float> grad_lam_cols_;
   DeviceArray<std::byte> workspace_;
   DeviceArray<float> copy_from_;
   DeviceArray<float> copy_to_;

@@ -78,7 +78,7 @@ Image total_variation(Image image, double lam) {
   const tautstring::View channels = tautstring::view(image.data(), {kChannels, kHeight, kWidth},
                                                      {1, kWidth * kChannels, kChannels});
   tautstring::check(tautstring::prox_tv2d(
-      {.x = channels, .row_lam = lam, .column_lam = lam},
+      {.x = channels, .lam_rows = lam, .lam_cols = lam},
       {.method = tautstring::Method2d::accelerated, .iterations = 256, .tol = 1e-4},
       {.y = channels}, {.executor = &threads}));
   return image;

@@ -1,7 +1,7 @@
 // The 2D total variation proximity operator. For every image of x on its own:
 //
-//   Y = argmin_Y  1/2 |Y - X|^2  +  sum over edges along rows     row_lam_e    |difference of Y|
-//                                +  sum over edges along columns  column_lam_e |difference of Y|
+//   Y = argmin_Y  1/2 |Y - X|^2  +  sum over edges along rows     lam_rows_e |difference of Y|
+//                                +  sum over edges along columns  lam_cols_e |difference of Y|
 //
 // It is solved by exact 1D solves of all rows and all columns in turn (a pass each, two an
 // iteration): the first iterations are the layer of the paper, and with enough of them the
@@ -26,8 +26,8 @@ struct Problem2d {
   ConstView x;
   /// Along rows and along columns: a number for all, or an array that broadcasts to x and has
   /// along its direction size 1 or one element an edge.
-  Lam row_lam = 0.0;
-  Lam column_lam = 0.0;
+  Lam lam_rows = 0.0;
+  Lam lam_cols = 0.0;
   int height_dim = -2;
   int width_dim = -1;
   Mode mode = Mode::smooth;
@@ -37,10 +37,10 @@ struct Problem2d {
 /// started anew where it leads away; it needs far fewer of them. Take it with a tolerance.
 enum class Method2d : std::uint8_t { dykstra, accelerated };
 
-/// What the derivatives are those of. of_iterations: of the result as it was computed, from the
-/// partitions of all passes. of_solution: of the exact solution, from those of the last two
+/// What the derivatives are those of. unrolled: of the result as it was computed, from the
+/// partitions of all passes. implicit: of the exact solution, from those of the last two
 /// alone, for calls that have come near it (a gap of 1e-5 of the objective or less).
-enum class Derivative2d : std::uint8_t { of_iterations, of_solution };
+enum class Derivative2d : std::uint8_t { unrolled, implicit };
 
 struct Solver2d {
   Method2d method = Method2d::dykstra;
@@ -49,9 +49,9 @@ struct Solver2d {
   /// objective, before the result is rounded to its dtype. The gap is checked every fourth
   /// iteration.
   double tol = 0;
-  /// Of which derivatives Results2d::partitions is for. of_solution with `tol` also takes the
+  /// Of which derivatives Results2d::partitions is for. implicit with `tol` also takes the
   /// values that its components have for the result where these have the smaller gap.
-  Derivative2d derivative = Derivative2d::of_iterations;
+  Derivative2d derivative = Derivative2d::unrolled;
   /// What an earlier call on similar images left in Results2d::dual: iterations start there, and
   /// at 0 in an image where it is not finite. Derivatives take it for constant.
   ConstView start = {};
@@ -61,7 +61,7 @@ struct Solver2d {
 /// device's memory.
 struct Results2d {
   View y;  // of x's shape and dtype; may be x itself (same data and strides)
-  /// For the derivatives: saved_words2d elements, and of_iterations the momentum of each
+  /// For the derivatives: saved_words2d elements, and unrolled the momentum of each
   /// iteration, image by image.
   std::span<std::uint32_t> partitions = {};
   std::span<double> momentum = {};
@@ -81,7 +81,7 @@ struct Results2d {
 [[nodiscard]] TAUTSTRING_API std::int64_t image_count(const ConstView& x, int height_dim = -2,
                                                       int width_dim = -1) noexcept;
 
-/// Words that the partitions of `iterations` (one of_solution) over a batch of x's shape take:
+/// Words that the partitions of `iterations` (one implicit) over a batch of x's shape take:
 /// 4 bits a pixel and iteration, rows and columns rounded up to whole words each. 0 where x is no
 /// batch of images.
 [[nodiscard]] TAUTSTRING_API std::int64_t saved_words2d(const ConstView& x, int iterations,
@@ -110,7 +110,7 @@ TAUTSTRING_API Status prox_tv2d_workspace(const Problem2d& problem, const Solver
 /// std::vector<float> y(12);
 /// std::vector<double> gap(1);
 /// const tautstring::Problem2d problem = {
-///     .x = tautstring::view(x.data(), {3, 4}), .row_lam = 1.0, .column_lam = 1.0};
+///     .x = tautstring::view(x.data(), {3, 4}), .lam_rows = 1.0, .lam_cols = 1.0};
 /// const tautstring::Solver2d solver = {
 ///     .method = tautstring::Method2d::accelerated, .iterations = 30};
 /// const tautstring::Status status = tautstring::prox_tv2d(
@@ -148,7 +148,7 @@ struct Candidate2d {
 /// std::vector<float> guess = {1, 1, 8, 8,  1, 1, 8, 8,  1, 1, 8, 8};
 /// std::vector<double> gap(1);
 /// const tautstring::Problem2d problem = {
-///     .x = tautstring::view(x.data(), {3, 4}), .row_lam = 1.0, .column_lam = 1.0};
+///     .x = tautstring::view(x.data(), {3, 4}), .lam_rows = 1.0, .lam_cols = 1.0};
 /// const tautstring::Status status =
 ///     tautstring::gap2d(problem, {.y = tautstring::view(guess.data(), {3, 4})}, gap);
 /// assert(status.ok());
@@ -164,27 +164,27 @@ struct Solved2d {
   std::span<const double> momentum = {};    // not given: none, as in Dykstra's
   std::span<const std::int32_t> done = {};  // Results2d::iterations; not given: all
   int iterations = 4;                       // those of the call: what was saved for
-  Derivative2d derivative = Derivative2d::of_iterations;
+  Derivative2d derivative = Derivative2d::unrolled;
   int height_dim = -2;
   int width_dim = -1;
   Mode mode = Mode::smooth;
 };
 
-/// Gradients wanted; those not given are not computed. `x` has x's shape; `row_lam` has it but
-/// for size 1 or width - 1 along rows, `column_lam` but for size 1 or height - 1 along columns:
+/// Gradients wanted; those not given are not computed. `x` has x's shape; `lam_rows` has it but
+/// for size 1 or width - 1 along rows, `lam_cols` but for size 1 or height - 1 along columns:
 /// where several lines share a lambda, sum over them.
 struct Gradients2d {
   View x = {};
-  View row_lam = {};
-  View column_lam = {};
+  View lam_rows = {};
+  View lam_cols = {};
 };
 
 /// From the gradient of the result to those of the arguments.
 ///
-/// of_iterations: through the passes from the last to the first, each by its partition alone. The
+/// unrolled: through the passes from the last to the first, each by its partition alone. The
 /// momentum is taken for constant, as it is but for where an image starts it anew.
 ///
-/// of_solution: Y is constant on components, the pixels that the last passes over rows and
+/// implicit: Y is constant on components, the pixels that the last passes over rows and
 /// columns, taken together, do not separate.
 ///   x: the mean of grad_y over the component    lam of an edge: -(sign of its jump) times the
 ///   difference of that over it.
@@ -196,8 +196,8 @@ TAUTSTRING_API Status prox_tv2d_backward(const Solved2d& solved, const ConstView
 /// arguments themselves do.
 struct Tangents2d {
   ConstView x = {};
-  ConstView row_lam = {};
-  ConstView column_lam = {};
+  ConstView lam_rows = {};
+  ConstView lam_cols = {};
 };
 
 /// The forward derivative, adjoint to prox_tv2d_backward: also the double backward with respect

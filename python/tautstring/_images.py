@@ -33,7 +33,7 @@ class Images(Batch):
     width_dim: int
     sharpen: bool
     iterations: int
-    of_solution: bool
+    implicit: bool
     height: int
     width: int
 
@@ -58,7 +58,7 @@ class Images(Batch):
             self.width_dim,
             self.sharpen,
             self.iterations,
-            self.of_solution,
+            self.implicit,
             self.dtype,
             rows.size,
             rows.shared_dims,
@@ -85,7 +85,7 @@ class Images(Batch):
             self.width_dim,
             self.sharpen,
             self.iterations,
-            self.of_solution,
+            self.implicit,
             self.height,
             self.width,
             self.dtype,
@@ -101,7 +101,7 @@ class Options(NamedTuple):
     accelerated: bool
     iterations: int
     tol: float  # 0: none
-    of_solution: bool
+    implicit: bool
 
 
 class ProxTv2d(EagerFunction):
@@ -119,7 +119,7 @@ def _make_batch(
         call.width_dim,
         call.sharpen,
         call.iterations,
-        call.of_solution,
+        call.implicit,
         x.shape[call.height_dim],
         x.shape[call.width_dim],
     )
@@ -141,11 +141,9 @@ SOLVER = Solver(
 
 def _save_backward(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     grad_y, partitions, momentum, done, height_dim, width_dim, *rest = inputs
-    sharpen, iterations, of_solution = rest[:3]
+    sharpen, iterations, implicit = rest[:3]
     size = (grad_y.shape[height_dim], grad_y.shape[width_dim])
-    ctx.images = Images(
-        grad_y.dtype, height_dim, width_dim, sharpen, iterations, of_solution, *size
-    )
+    ctx.images = Images(grad_y.dtype, height_dim, width_dim, sharpen, iterations, implicit, *size)
     ctx.wanted = rest[-3:]
     ctx.save_for_backward(partitions, momentum, done)
 

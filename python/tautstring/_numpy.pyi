@@ -76,8 +76,8 @@ def tv(x: _Array, dim: int, out: _Array) -> None: ...
 def saved_words2d(x: _Array, height_dim: int, width_dim: int, iterations: int) -> int: ...
 def prox_tv2d(
     x: _Array,
-    row_lam: float | _Array,
-    column_lam: float | _Array,
+    lam_rows: float | _Array,
+    lam_cols: float | _Array,
     start: _Array | None,
     height_dim: int,
     width_dim: int,
@@ -85,7 +85,7 @@ def prox_tv2d(
     accelerated: bool,
     iterations: int,
     tol: float,
-    of_solution: bool,
+    implicit: bool,
     threads: int,
     y: _Array,
     partitions: npt.NDArray[np.uint32] | None,
@@ -97,8 +97,8 @@ def prox_tv2d(
 def gap2d(
     x: _Array,
     y: _Array,
-    row_lam: float | _Array,
-    column_lam: float | _Array,
+    lam_rows: float | _Array,
+    lam_cols: float | _Array,
     dual: _Array | None,
     height_dim: int,
     width_dim: int,
@@ -112,9 +112,9 @@ def prox_tv2d_backward(
     width_dim: int,
     sharpen: bool,
     iterations: int,
-    of_solution: bool,
+    implicit: bool,
     grad_y: _Array,
     grad_x: _Array,
-    grad_row_lam: _Array,
-    grad_column_lam: _Array,
+    grad_lam_rows: _Array,
+    grad_lam_cols: _Array,
 ) -> None: ...

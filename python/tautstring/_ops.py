@@ -49,13 +49,13 @@ class Role(Enum):
 _ROLES = {
     Role.SAMPLES: ("x", "y", "grad_y", "tangent_x", "start", "dual"),
     Role.BROADCAST: (
-        *("lam", "row_lam", "column_lam", "weight"),
-        *("tangent_lam", "tangent_row_lam", "tangent_column_lam", "tangent_weight"),
+        *("lam", "lam_rows", "lam_cols", "weight"),
+        *("tangent_lam", "tangent_lam_rows", "tangent_lam_cols", "tangent_weight"),
     ),
     Role.PER_LINE: ("partition", "momentum", "done"),
     Role.PASSES: ("partitions",),
     Role.DIM: ("dim", "height_dim", "width_dim"),
-    Role.SHARED_DIMS: ("lam_shared_dims", "row_lam_shared_dims", "column_lam_shared_dims"),
+    Role.SHARED_DIMS: ("lam_shared_dims", "lam_rows_shared_dims", "lam_cols_shared_dims"),
 }
 _ROLE_OF = {name: role for role, names in _ROLES.items() for name in names}
 
@@ -116,7 +116,7 @@ class Call:
     @property
     def saved_iterations(self) -> int:
         """Give the iterations whose partitions a 2D op saves."""
-        return 1 if self["of_solution"] else int(self["iterations"])
+        return 1 if self["implicit"] else int(self["iterations"])
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _bytes_of_images(call: Call) -> int:
 
 
 def _kept_momentum(call: Call) -> int:
-    return call["iterations"] if call["keep_partitions"] and not call["of_solution"] else 0
+    return call["iterations"] if call["keep_partitions"] and not call["implicit"] else 0
 
 
 def _lam_gradient(lam: str, dim: str) -> Result:
@@ -278,8 +278,8 @@ OPS = (
         "grad_y",
         (
             _samples("grad_y", _dtype_of("x_dtype"), "wants_x"),
-            _lam_gradient("row_lam", "width_dim"),
-            _lam_gradient("column_lam", "height_dim"),
+            _lam_gradient("lam_rows", "width_dim"),
+            _lam_gradient("lam_cols", "height_dim"),
         ),
     ),
     Op((_extension.jvp2d,), "partitions", (_samples("tangent_x", _dtype_of("dtype")),)),

@@ -91,7 +91,7 @@ def read_solver2d(
     grad: str | None,
     isotropic: bool,
 ) -> tuple[bool, int, float, bool]:
-    """Give what the op is told: accelerated, iterations, tol, of_solution."""
+    """Give what the op is told: accelerated, iterations, tol, implicit."""
     if isotropic:
         raise NotImplementedError("isotropic: True is not implemented; must be False")
     read_choice("method", method, (None, "dykstra", "accelerated"))
@@ -185,7 +185,7 @@ def in_users_words(message: str, is_pair: bool) -> str:
     """Give what the core says of an argument of a 2D call the name that users know it by."""
     name, colon, rest = message.partition(":")
     rows, columns = ("lam_rows", "lam_cols") if is_pair else ("lam", "lam")
-    names = {"row_lam": rows, "column_lam": columns}
+    names = {"lam_rows": rows, "lam_cols": columns}
     return names.get(name, name.removeprefix("solver.")) + colon + rest
 
 

@@ -435,17 +435,17 @@ def prox_tv2d(
     """
     read_tensor("x", x)
     height_dim, width_dim = read_dims(dims, x.ndim)
-    row_lam, column_lam = read_lams(x, lam, height_dim, width_dim)
+    lam_rows, lam_cols = read_lams(x, lam, height_dim, width_dim)
     options = read_solver2d(method, iterations, tol, grad, isotropic)
     call = _images.Options(height_dim, width_dim, read_mode(mode), *options)
     if start is not None:
         read_tensor("start", start)
         require_beside(x, "start", start)
-    lams = lams_by_name(lam, row_lam, column_lam)
+    lams = lams_by_name(lam, lam_rows, lam_cols)
     if check:
         check_values(lams)
-    needs_gradient = _needs_gradient(x, row_lam, column_lam, start)
-    arguments = (_images.SOLVER, (x, row_lam, column_lam, start, *call), needs_gradient)
+    needs_gradient = _needs_gradient(x, lam_rows, lam_cols, start)
+    arguments = (_images.SOLVER, (x, lam_rows, lam_cols, start, *call), needs_gradient)
     line = _missed.find_line() if call.tol and _may_wait_for(x) else None
     try:
         if line is None and not return_info:
@@ -454,7 +454,7 @@ def prox_tv2d(
     except RuntimeError as error:
         hints = shape_hints(x, lams, (height_dim, width_dim))
         raise_by_kind(error, lambda message: in_users_words(message, len(lams) == 2), hints)
-    objective = _objective(x, y, row_lam, column_lam, call)
+    objective = _objective(x, y, lam_rows, lam_cols, call)
     tolerance = call.tol or good_tol(x.dtype == torch.float64)
     # An image that was copied is its own optimum, whatever it holds.
     is_within = gap.isfinite() & (gap <= tolerance * objective)
@@ -490,8 +490,8 @@ def _warn_of_missed(
 def _objective(
     x: Tensor,
     y: Tensor,
-    row_lam: Tensor | float,
-    column_lam: Tensor | float,
+    lam_rows: Tensor | float,
+    lam_cols: Tensor | float,
     call: _images.Options,
 ) -> Tensor:
     """Give the objective of each image of a result, in float64."""
@@ -499,7 +499,7 @@ def _objective(
     change = result - samples  # of both modes but for the sign
     smooth = samples - change if call.sharpen else result
     objective = change.square().sum((call.height_dim, call.width_dim)) / 2
-    for lam, dim in ((row_lam, call.width_dim), (column_lam, call.height_dim)):
+    for lam, dim in ((lam_rows, call.width_dim), (lam_cols, call.height_dim)):
         size = smooth.diff(dim=dim).abs()
         penalty = torch.where(
             size == 0, 0, size * (lam.detach() if isinstance(lam, Tensor) else lam)
@@ -605,17 +605,17 @@ def gap2d(
     """
     read_tensor("x", x)
     height_dim, width_dim = read_dims(dims, x.ndim)
-    row_lam, column_lam = read_lams(x, lam, height_dim, width_dim)
+    lam_rows, lam_cols = read_lams(x, lam, height_dim, width_dim)
     read_tensor("y", y)
     require_beside(x, "y", y)
     if dual is not None:
         read_tensor("dual", dual)
         require_beside(x, "dual", dual)
-    op = _extension.find_gap2d if isinstance(row_lam, Tensor) else _extension.find_gap2d_number
+    op = _extension.find_gap2d if isinstance(lam_rows, Tensor) else _extension.find_gap2d_number
     try:
-        return read(op, x, y, row_lam, column_lam, dual, height_dim, width_dim)
+        return read(op, x, y, lam_rows, lam_cols, dual, height_dim, width_dim)
     except RuntimeError as error:
-        lams = lams_by_name(lam, row_lam, column_lam)
+        lams = lams_by_name(lam, lam_rows, lam_cols)
         hints = shape_hints(x, lams, (height_dim, width_dim))
         raise_by_kind(error, lambda message: in_users_words(message, len(lams) == 2), hints)
 

@@ -508,8 +508,8 @@ class _Problem2d:
     """The arguments that describe a batch of images and how to iterate, read and converted."""
 
     x: FloatArray
-    row_lam: float | FloatArray
-    column_lam: float | FloatArray
+    lam_rows: float | FloatArray
+    lam_cols: float | FloatArray
     is_pair: bool
     start: FloatArray | None
     height_dim: int
@@ -518,7 +518,7 @@ class _Problem2d:
     accelerated: bool
     iterations: int
     tol: float
-    of_solution: bool
+    implicit: bool
 
     @classmethod
     def read(
@@ -535,14 +535,14 @@ class _Problem2d:
     ) -> _Problem2d:
         samples = read_array("x", x)
         height_dim, width_dim = read_dims(dims, samples.ndim)
-        row_lam, column_lam = read_lams(samples.shape, lam, height_dim, width_dim)
-        accelerated, count, tolerance, of_solution = read_solver2d(
+        lam_rows, lam_cols = read_lams(samples.shape, lam, height_dim, width_dim)
+        accelerated, count, tolerance, implicit = read_solver2d(
             method, iterations, tol, grad, isotropic=False
         )
         return cls(
             x=samples,
-            row_lam=row_lam,
-            column_lam=column_lam,
+            lam_rows=lam_rows,
+            lam_cols=lam_cols,
             is_pair=isinstance(lam, tuple),
             start=None if start is None else read_array("start", start),
             height_dim=height_dim,
@@ -551,7 +551,7 @@ class _Problem2d:
             accelerated=accelerated,
             iterations=count,
             tol=tolerance,
-            of_solution=of_solution,
+            implicit=implicit,
         )
 
     @property
@@ -570,9 +570,9 @@ class _Problem2d:
         line = _missed.find_line() if self.tol else None
         partitions = momentum = gap = dual = None
         if keep:
-            saved = 1 if self.of_solution else self.iterations
+            saved = 1 if self.implicit else self.iterations
             partitions = np.empty(_numpy.saved_words2d(self.x, *self.dims, saved), np.uint32)
-            momentum = np.empty(0 if self.of_solution else count * saved)
+            momentum = np.empty(0 if self.implicit else count * saved)
         if report or line is not None:
             gap = np.empty(count)
         if report:
@@ -581,15 +581,15 @@ class _Problem2d:
         try:
             _numpy.prox_tv2d(
                 self.x,
-                self.row_lam,
-                self.column_lam,
+                self.lam_rows,
+                self.lam_cols,
                 self.start,
                 *self.dims,
                 self.sharpen,
                 self.accelerated,
                 self.iterations,
                 self.tol,
-                self.of_solution,
+                self.implicit,
                 threads,
                 y,
                 partitions,
@@ -599,7 +599,7 @@ class _Problem2d:
                 dual,
             )
         except ValueError as error:
-            lams = (self.row_lam, self.column_lam)
+            lams = (self.lam_rows, self.lam_cols)
             raise _reworded2d(error, self.x.shape, lams, self.is_pair, self.dims) from None
         converged = None
         if gap is not None:
@@ -637,7 +637,7 @@ class _Problem2d:
         change = y - x  # of both modes but for the sign
         smooth = x - change if self.sharpen else x + change
         total = np.square(change).sum(self.dims) / 2
-        for lam, dim in ((self.row_lam, self.width_dim), (self.column_lam, self.height_dim)):
+        for lam, dim in ((self.lam_rows, self.width_dim), (self.lam_cols, self.height_dim)):
             size = np.abs(np.diff(smooth, axis=dim))
             penalty = np.multiply(size, lam, out=np.zeros_like(size), where=size != 0)
             total = total + penalty.sum(self.dims)
@@ -857,26 +857,26 @@ class _Pullback2d:
 
     solved: _Solved2d
     x: _Argument
-    row_lam: _Argument
-    column_lam: _Argument
+    lam_rows: _Argument
+    lam_cols: _Argument
     is_pair: bool
     dims: tuple[int, int]
     sharpen: bool
     iterations: int
-    of_solution: bool
+    implicit: bool
 
     @classmethod
     def of(cls, problem: _Problem2d, solved: _Solved2d) -> _Pullback2d:
         return cls(
             solved,
             _Argument.of(problem.x),
-            _Argument.of(problem.row_lam),
-            _Argument.of(problem.column_lam),
+            _Argument.of(problem.lam_rows),
+            _Argument.of(problem.lam_cols),
             problem.is_pair,
             problem.dims,
             problem.sharpen,
             problem.iterations,
-            problem.of_solution,
+            problem.implicit,
         )
 
     def pull_back(self, grad_y: npt.ArrayLike) -> Gradients2d:
@@ -884,8 +884,8 @@ class _Pullback2d:
         incoming = _read_grad_y(grad_y, self.x.shape)
         height_dim, width_dim = self.dims
         grad_x = np.empty(self.x.shape, self.x.dtype)
-        grad_rows = self._make_lam_terms(self.row_lam, width_dim)
-        grad_columns = self._make_lam_terms(self.column_lam, height_dim)
+        grad_rows = self._make_lam_terms(self.lam_rows, width_dim)
+        grad_columns = self._make_lam_terms(self.lam_cols, height_dim)
         assert self.solved.partitions is not None and self.solved.momentum is not None
         _numpy.prox_tv2d_backward(
             self.solved.partitions,
@@ -895,7 +895,7 @@ class _Pullback2d:
             width_dim,
             self.sharpen,
             self.iterations,
-            self.of_solution,
+            self.implicit,
             incoming,
             grad_x,
             grad_rows,
@@ -905,12 +905,12 @@ class _Pullback2d:
             return Gradients2d(
                 grad_x,
                 (
-                    self.row_lam.sum_over_broadcast(grad_rows),
-                    self.column_lam.sum_over_broadcast(grad_columns),
+                    self.lam_rows.sum_over_broadcast(grad_rows),
+                    self.lam_cols.sum_over_broadcast(grad_columns),
                 ),
             )
-        both = self.row_lam.sum_in_float64(grad_rows) + self.row_lam.sum_in_float64(grad_columns)
-        return Gradients2d(grad_x, np.asarray(both, self.row_lam.dtype))
+        both = self.lam_rows.sum_in_float64(grad_rows) + self.lam_rows.sum_in_float64(grad_columns)
+        return Gradients2d(grad_x, np.asarray(both, self.lam_rows.dtype))
 
     def _make_lam_terms(self, lam: _Argument, dim: int) -> FloatArray:
         size = lam.size_along(dim, len(self.x.shape))
@@ -1014,14 +1014,14 @@ def gap2d(
     """
     samples, images = read_array("x", x), read_array("y", y)
     height_dim, width_dim = read_dims(dims, samples.ndim)
-    row_lam, column_lam = read_lams(samples.shape, lam, height_dim, width_dim)
+    lam_rows, lam_cols = read_lams(samples.shape, lam, height_dim, width_dim)
     duals = None if dual is None else read_array("dual", dual)
     batch = tuple(size for d, size in enumerate(samples.shape) if d not in (height_dim, width_dim))
     gap = np.empty(math.prod(batch))
     try:
-        _numpy.gap2d(samples, images, row_lam, column_lam, duals, height_dim, width_dim, gap)
+        _numpy.gap2d(samples, images, lam_rows, lam_cols, duals, height_dim, width_dim, gap)
     except ValueError as error:
-        lams, is_pair = (row_lam, column_lam), isinstance(lam, tuple)
+        lams, is_pair = (lam_rows, lam_cols), isinstance(lam, tuple)
         raise _reworded2d(error, samples.shape, lams, is_pair, (height_dim, width_dim)) from None
     return gap.reshape(batch)
 

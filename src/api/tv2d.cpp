@@ -64,11 +64,11 @@ class ImageArguments {
   detail::ImageArray optional_output(const char* name, const View& view) noexcept {
     return view.given() ? output(name, view) : detail::ImageArray{};
   }
-  detail::ImageArray row_lam_output(const View& view) noexcept {
-    return by_rows(rows_.optional_output("gradients.row_lam", view, Along::row_or_edges));
+  detail::ImageArray lam_rows_output(const View& view) noexcept {
+    return by_rows(rows_.optional_output("gradients.lam_rows", view, Along::row_or_edges));
   }
-  detail::ImageArray column_lam_output(const View& view) noexcept {
-    return by_columns(columns_.optional_output("gradients.column_lam", view, Along::row_or_edges));
+  detail::ImageArray lam_cols_output(const View& view) noexcept {
+    return by_columns(columns_.optional_output("gradients.lam_cols", view, Along::row_or_edges));
   }
   /// Of iterations, each of which has so much to save: -1 where no list is so long.
   [[nodiscard]] static std::int64_t saved(std::int64_t of_each, int iterations) noexcept {
@@ -88,20 +88,20 @@ class ImageArguments {
                  const char* expected) noexcept {
     return items.empty() ? nullptr : required(name, items, count, expected);
   }
-  detail::ConstImageArray row_lam(const char* name, const ConstView& view) noexcept {
+  detail::ConstImageArray lam_rows(const char* name, const ConstView& view) noexcept {
     return by_rows(rows_.optional_broadcast(name, view, Along::row_or_edges));
   }
-  detail::ConstImageArray column_lam(const char* name, const ConstView& view) noexcept {
+  detail::ConstImageArray lam_cols(const char* name, const ConstView& view) noexcept {
     return by_columns(columns_.optional_broadcast(name, view, Along::row_or_edges));
   }
-  detail::ImageLam row_lam(const Lam& lam) noexcept {
+  detail::ImageLam lam_rows(const Lam& lam) noexcept {
     const detail::ConstRowArray lines =
-        rows_.optional_broadcast("row_lam", lam.array, Along::row_or_edges);
+        rows_.optional_broadcast("lam_rows", lam.array, Along::row_or_edges);
     return {lam.number, by_rows(lines), {lam.number, lines}, rows_.rows()};
   }
-  detail::ImageLam column_lam(const Lam& lam) noexcept {
+  detail::ImageLam lam_cols(const Lam& lam) noexcept {
     const detail::ConstRowArray lines =
-        columns_.optional_broadcast("column_lam", lam.array, Along::row_or_edges);
+        columns_.optional_broadcast("lam_cols", lam.array, Along::row_or_edges);
     return {lam.number, by_columns(lines), {lam.number, lines}, columns_.rows()};
   }
 
@@ -171,15 +171,14 @@ detail::SolvedImages lay_out(ImageArguments& arguments, const Solved2d& solved) 
   result.derivative = solved.derivative;
   result.iterations = solved.iterations;
   result.mode = solved.mode;
-  const bool of_solution = solved.derivative == Derivative2d::of_solution;
-  arguments.checks().require(of_solution || solved.iterations >= 1, "solved.iterations",
+  const bool implicit = solved.derivative == Derivative2d::implicit;
+  arguments.checks().require(implicit || solved.iterations >= 1, "solved.iterations",
                              "must be at least 1", solved.iterations);
   const std::int64_t words = detail::SavedPasses(images).words();
-  result.partitions =
-      arguments.required("solved.partitions", solved.partitions,
-                         arguments.saved(words, of_solution ? 1 : solved.iterations),
-                         "must have saved_words2d elements");
-  if (of_solution) return result;
+  result.partitions = arguments.required("solved.partitions", solved.partitions,
+                                         arguments.saved(words, implicit ? 1 : solved.iterations),
+                                         "must have saved_words2d elements");
+  if (implicit) return result;
   result.momentum = arguments.optional("solved.momentum", solved.momentum,
                                        arguments.saved(images.count, solved.iterations),
                                        "must have one element an image and iteration");
@@ -208,13 +207,13 @@ namespace {
 Status find_workspace(const Problem2d& problem, bool plain, const Context& context,
                       std::size_t& bytes) noexcept {
   ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim,
-                           {problem.row_lam.array, problem.column_lam.array});
-  const detail::ImageLam row_lam = arguments.row_lam(problem.row_lam);
-  const detail::ImageLam column_lam = arguments.column_lam(problem.column_lam);
+                           {problem.lam_rows.array, problem.lam_cols.array});
+  const detail::ImageLam lam_rows = arguments.lam_rows(problem.lam_rows);
+  const detail::ImageLam lam_cols = arguments.lam_cols(problem.lam_cols);
   if (!arguments.checks().ok()) return arguments.checks().status();
   const Backend* backend = detail::find_backend(context.device);
   if (backend == nullptr) return detail::unsupported_device();
-  const bool by_edge = detail::is_by_edge(row_lam.array, column_lam.array);
+  const bool by_edge = detail::is_by_edge(lam_rows.array, lam_cols.array);
   bytes = backend->workspace2d({arguments.images(), problem.x.dtype, by_edge, plain}, context);
   return {};
 }
@@ -238,13 +237,13 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
                  const Context& context) noexcept {
   ImageArguments arguments(
       "x", problem.x, problem.height_dim, problem.width_dim,
-      {problem.row_lam.array, problem.column_lam.array, solver.start, results.y, results.dual});
+      {problem.lam_rows.array, problem.lam_cols.array, solver.start, results.y, results.dual});
   Arguments& checks = arguments.checks();
   detail::Forward2d call;
   call.images = arguments.images();
   call.x = arguments.shaped("x", problem.x);
-  call.row_lam = arguments.row_lam(problem.row_lam);
-  call.column_lam = arguments.column_lam(problem.column_lam);
+  call.lam_rows = arguments.lam_rows(problem.lam_rows);
+  call.lam_cols = arguments.lam_cols(problem.lam_cols);
   call.y = arguments.output("y", results.y);
   call.mode = problem.mode;
   call.solver = solver;
@@ -257,7 +256,7 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   checks.require(solver.tol >= 0 && std::isfinite(solver.tol), "solver.tol",
                  "must be >= 0 and finite", solver.tol);
   const std::int64_t count = call.images.count;
-  const int saved = solver.derivative == Derivative2d::of_solution ? 1 : solver.iterations;
+  const int saved = solver.derivative == Derivative2d::implicit ? 1 : solver.iterations;
   call.partitions =
       arguments.optional("partitions", results.partitions,
                          arguments.saved(detail::SavedPasses(call.images).words(), saved),
@@ -273,20 +272,20 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   const detail::Footprint gap = footprint(results.gap);
   const detail::Footprint iterations = footprint(results.iterations);
   const ConstView& x = problem.x;
-  const ConstView& row_lam = problem.row_lam.array;
-  const ConstView& column_lam = problem.column_lam.array;
+  const ConstView& lam_rows = problem.lam_rows.array;
+  const ConstView& lam_cols = problem.lam_cols.array;
   const ConstView& start = solver.start;
   checks.require_apart(
       "y", results.y, x,
-      {row_lam, column_lam, start, results.dual, partitions, momentum, gap, iterations});
+      {lam_rows, lam_cols, start, results.dual, partitions, momentum, gap, iterations});
   checks.require_apart("dual", results.dual, start,
-                       {x, row_lam, column_lam, partitions, momentum, gap, iterations});
+                       {x, lam_rows, lam_cols, partitions, momentum, gap, iterations});
   arguments.require_apart("partitions", results.partitions,
-                          {x, row_lam, column_lam, start, momentum, gap, iterations});
+                          {x, lam_rows, lam_cols, start, momentum, gap, iterations});
   arguments.require_apart("momentum", results.momentum,
-                          {x, row_lam, column_lam, start, gap, iterations});
-  arguments.require_apart("gap", results.gap, {x, row_lam, column_lam, start, iterations});
-  arguments.require_apart("iterations", results.iterations, {x, row_lam, column_lam, start});
+                          {x, lam_rows, lam_cols, start, gap, iterations});
+  arguments.require_apart("gap", results.gap, {x, lam_rows, lam_cols, start, iterations});
+  arguments.require_apart("iterations", results.iterations, {x, lam_rows, lam_cols, start});
   return dispatch(checks, &Backend::forward2d, call, context);
 }
 
@@ -294,12 +293,12 @@ Status gap2d(const Problem2d& problem, const Candidate2d& candidate, std::span<d
              const Context& context) noexcept {
   ImageArguments arguments(
       "x", problem.x, problem.height_dim, problem.width_dim,
-      {problem.row_lam.array, problem.column_lam.array, candidate.y, candidate.dual});
+      {problem.lam_rows.array, problem.lam_cols.array, candidate.y, candidate.dual});
   detail::Gap2d call;
   call.images = arguments.images();
   call.x = arguments.shaped("x", problem.x);
-  call.row_lam = arguments.row_lam(problem.row_lam);
-  call.column_lam = arguments.column_lam(problem.column_lam);
+  call.lam_rows = arguments.lam_rows(problem.lam_rows);
+  call.lam_cols = arguments.lam_cols(problem.lam_cols);
   call.y = arguments.shaped("y", candidate.y);
   if (candidate.dual.given()) call.dual = arguments.shaped("dual", candidate.dual);
   call.gap = arguments.required("gap", gap, call.images.count, "must have one element an image");
@@ -307,29 +306,29 @@ Status gap2d(const Problem2d& problem, const Candidate2d& candidate, std::span<d
                              static_cast<double>(problem.mode));
   arguments.require_apart(
       "gap", gap,
-      {problem.x, problem.row_lam.array, problem.column_lam.array, candidate.y, candidate.dual});
+      {problem.x, problem.lam_rows.array, problem.lam_cols.array, candidate.y, candidate.dual});
   return dispatch(arguments.checks(), &Backend::gap2d, call, context);
 }
 
 Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
                           const Gradients2d& gradients, const Context& context) noexcept {
   ImageArguments arguments("grad_y", grad_y, solved.height_dim, solved.width_dim,
-                           {gradients.x, gradients.row_lam, gradients.column_lam});
+                           {gradients.x, gradients.lam_rows, gradients.lam_cols});
   Arguments& checks = arguments.checks();
   detail::Backward2d call;
   call.solved = lay_out(arguments, solved);
   call.grad_y = arguments.shaped("grad_y", grad_y);
   call.grad_x = arguments.optional_output("gradients.x", gradients.x);
-  call.grad_row_lam = arguments.row_lam_output(gradients.row_lam);
-  call.grad_column_lam = arguments.column_lam_output(gradients.column_lam);
+  call.grad_lam_rows = arguments.lam_rows_output(gradients.lam_rows);
+  call.grad_lam_cols = arguments.lam_cols_output(gradients.lam_cols);
   const detail::Footprint partitions = footprint(solved.partitions);
   const detail::Footprint momentum = footprint(solved.momentum);
   const detail::Footprint done = footprint(solved.done);
   checks.require_apart("gradients.x", gradients.x, grad_y,
-                       {gradients.row_lam, gradients.column_lam, partitions, momentum, done});
-  checks.require_apart("gradients.row_lam", gradients.row_lam, {},
-                       {grad_y, gradients.column_lam, partitions, momentum, done});
-  checks.require_apart("gradients.column_lam", gradients.column_lam, {},
+                       {gradients.lam_rows, gradients.lam_cols, partitions, momentum, done});
+  checks.require_apart("gradients.lam_rows", gradients.lam_rows, {},
+                       {grad_y, gradients.lam_cols, partitions, momentum, done});
+  checks.require_apart("gradients.lam_cols", gradients.lam_cols, {},
                        {grad_y, partitions, momentum, done});
   return dispatch(checks, &Backend::backward2d, call, context);
 }
@@ -337,16 +336,16 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
 Status prox_tv2d_jvp(const Solved2d& solved, const Tangents2d& tangents, const View& tangent_y,
                      const Context& context) noexcept {
   ImageArguments arguments("tangent_y", tangent_y, solved.height_dim, solved.width_dim,
-                           {tangents.x, tangents.row_lam, tangents.column_lam});
+                           {tangents.x, tangents.lam_rows, tangents.lam_cols});
   Arguments& checks = arguments.checks();
   detail::Jvp2d call;
   call.solved = lay_out(arguments, solved);
   if (tangents.x.given()) call.tangent_x = arguments.shaped("tangents.x", tangents.x);
-  call.tangent_row_lam = arguments.row_lam("tangents.row_lam", tangents.row_lam);
-  call.tangent_column_lam = arguments.column_lam("tangents.column_lam", tangents.column_lam);
+  call.tangent_lam_rows = arguments.lam_rows("tangents.lam_rows", tangents.lam_rows);
+  call.tangent_lam_cols = arguments.lam_cols("tangents.lam_cols", tangents.lam_cols);
   call.tangent_y = arguments.output("tangent_y", tangent_y);
   checks.require_apart("tangent_y", tangent_y, tangents.x,
-                       {tangents.row_lam, tangents.column_lam, footprint(solved.partitions),
+                       {tangents.lam_rows, tangents.lam_cols, footprint(solved.partitions),
                         footprint(solved.momentum), footprint(solved.done)});
   return dispatch(checks, &Backend::jvp2d, call, context);
 }

@@ -19,8 +19,8 @@ namespace {
 
 template <class T>
 struct GradientScratch {
-  GradientScratch(Scratch& scratch, const Images& images, std::int64_t row_lams,
-                  std::int64_t column_lams) noexcept
+  GradientScratch(Scratch& scratch, const Images& images, std::int64_t lam_rows_count,
+                  std::int64_t lam_cols_count) noexcept
       : pixels(std::int64_t{images.height} * images.width),
         grad_y(scratch.take<T>(pixels)),
         grad_x(scratch.take<T>(pixels)),
@@ -28,14 +28,14 @@ struct GradientScratch {
         mean(scratch.take<T>(pixels)),
         q_next(scratch.take<T>(pixels)),
         q_after(scratch.take<T>(pixels)),
-        pass_lam(scratch.take<T>(std::max(row_lams, column_lams))),
-        row_lam(scratch.take<double>(row_lams)),
-        column_lam(scratch.take<double>(column_lams)) {}
+        pass_lam(scratch.take<T>(std::max(lam_rows_count, lam_cols_count))),
+        lam_rows(scratch.take<double>(lam_rows_count)),
+        lam_cols(scratch.take<double>(lam_cols_count)) {}
 
-  static std::size_t bytes(const Images& images, std::int64_t row_lams,
-                           std::int64_t column_lams) noexcept {
+  static std::size_t bytes(const Images& images, std::int64_t lam_rows_count,
+                           std::int64_t lam_cols_count) noexcept {
     Scratch scratch(nullptr);
-    GradientScratch(scratch, images, row_lams, column_lams);
+    GradientScratch(scratch, images, lam_rows_count, lam_cols_count);
     return scratch.used();
   }
 
@@ -47,8 +47,8 @@ struct GradientScratch {
   T* q_next;    // q of the iteration behind, and of the one behind that
   T* q_after;
   T* pass_lam;
-  double* row_lam;
-  double* column_lam;
+  double* lam_rows;
+  double* lam_cols;
 };
 
 /// Lams that a gradient has for an image: one a line, or one an edge.
@@ -72,8 +72,8 @@ class ImageGradient {
     load_image(call_.grad_y.image(images, image), images.height, images.width, s_.grad_y);
     std::fill_n(s_.q_next, s_.pixels, T(0));
     std::fill_n(s_.q_after, s_.pixels, T(0));
-    std::fill_n(s_.row_lam, lam_count(call_.grad_row_lam), 0.0);
-    std::fill_n(s_.column_lam, lam_count(call_.grad_column_lam), 0.0);
+    std::fill_n(s_.lam_rows, lam_count(call_.grad_lam_rows), 0.0);
+    std::fill_n(s_.lam_cols, lam_count(call_.grad_lam_cols), 0.0);
     const int done = iterations_of(call_.solved, image);
     bool goes_back = true;
     bool went_back = true;
@@ -87,10 +87,10 @@ class ImageGradient {
       return sharp ? mirror(s_.grad_y[i], s_.grad_x[i]) : s_.grad_x[i];
     });
     const double sign = sharp ? -1 : 1;
-    store_image(call_.grad_row_lam, images, image,
-                [&](std::int64_t i) { return sign * s_.row_lam[i]; });
-    store_image(call_.grad_column_lam, images, image,
-                [&](std::int64_t i) { return sign * s_.column_lam[i]; });
+    store_image(call_.grad_lam_rows, images, image,
+                [&](std::int64_t i) { return sign * s_.lam_rows[i]; });
+    store_image(call_.grad_lam_cols, images, image,
+                [&](std::int64_t i) { return sign * s_.lam_cols[i]; });
   }
 
  private:
@@ -106,8 +106,7 @@ class ImageGradient {
     const std::uint32_t* row_codes = call_.solved.partitions + saved.rows(image, k);
     const std::uint32_t* column_codes = call_.solved.partitions + saved.columns(image, k);
     if (k == done - 1) {
-      pass(columns_, column_codes, call_.grad_column_lam, false, s_.grad_y, s_.incoming,
-           s_.column_lam);
+      pass(columns_, column_codes, call_.grad_lam_cols, false, s_.grad_y, s_.incoming, s_.lam_cols);
       std::copy_n(s_.incoming, s_.pixels, s_.grad_x);
     } else {
       const T next = momentum_of(image, k + 1, done);
@@ -117,14 +116,13 @@ class ImageGradient {
         s_.q_after[i] = (1 + next) * s_.q_next[i] - after * s_.q_after[i];
         s_.incoming[i] = -s_.q_after[i];
       }
-      pass(columns_, column_codes, call_.grad_column_lam, false, s_.incoming, s_.mean,
-           s_.column_lam);
+      pass(columns_, column_codes, call_.grad_lam_cols, false, s_.incoming, s_.mean, s_.lam_cols);
       for (std::int64_t i = 0; i < s_.pixels; ++i) {
         s_.incoming[i] = s_.q_after[i] + s_.mean[i];
         s_.grad_x[i] += s_.incoming[i];
       }
     }
-    pass(rows_, row_codes, call_.grad_row_lam, true, s_.incoming, s_.mean, s_.row_lam);
+    pass(rows_, row_codes, call_.grad_lam_rows, true, s_.incoming, s_.mean, s_.lam_rows);
     bool goes_back = false;
     for (std::int64_t i = 0; i < s_.pixels; ++i) {
       s_.q_after[i] = s_.incoming[i] - s_.mean[i];
@@ -166,12 +164,13 @@ class ImageGradient {
 template <class T>
 Status backward_in(const Backward2d& call, const Context& context) noexcept {
   const Images& images = call.solved.images;
-  const std::int64_t row_lams = lam_count(call.grad_row_lam);
-  const std::int64_t column_lams = lam_count(call.grad_column_lam);
-  return ImageTasks(images, GradientScratch<T>::bytes(images, row_lams, column_lams), context)
+  const std::int64_t lam_rows_count = lam_count(call.grad_lam_rows);
+  const std::int64_t lam_cols_count = lam_count(call.grad_lam_cols);
+  return ImageTasks(images, GradientScratch<T>::bytes(images, lam_rows_count, lam_cols_count),
+                    context)
       .run([&](Scratch& scratch, const Context& passes) {
-        return ImageGradient<T>(call, GradientScratch<T>(scratch, images, row_lams, column_lams),
-                                passes);
+        return ImageGradient<T>(
+            call, GradientScratch<T>(scratch, images, lam_rows_count, lam_cols_count), passes);
       });
 }
 
@@ -188,7 +187,7 @@ Status iterations_backward2d(const Backward2d& call, const Context& context) noe
     return array.given && array.dtype == DType::float64;
   };
   const bool wide = is_float64(call.grad_y) || is_float64(call.grad_x) ||
-                    is_float64(call.grad_row_lam) || is_float64(call.grad_column_lam);
+                    is_float64(call.grad_lam_rows) || is_float64(call.grad_lam_cols);
   return wide ? backward_in<double>(call, context) : backward_in<float>(call, context);
 }
 

@@ -53,18 +53,18 @@ void store_zeros(const ImageArray& array, const Images& images) noexcept {
 Status backward2d(const Backward2d& call, const Context& context) noexcept {
   const Images& images = call.solved.images;
   if (is_empty(images)) {
-    store_zeros(call.grad_row_lam, images);
-    store_zeros(call.grad_column_lam, images);
+    store_zeros(call.grad_lam_rows, images);
+    store_zeros(call.grad_lam_cols, images);
     return {};
   }
-  return call.solved.derivative == Derivative2d::of_solution ? solution_backward2d(call, context)
-                                                             : iterations_backward2d(call, context);
+  return call.solved.derivative == Derivative2d::implicit ? solution_backward2d(call, context)
+                                                          : iterations_backward2d(call, context);
 }
 
 Status jvp2d(const Jvp2d& call, const Context& context) noexcept {
   if (is_empty(call.solved.images)) return {};
-  return call.solved.derivative == Derivative2d::of_solution ? solution_jvp2d(call, context)
-                                                             : iterations_jvp2d(call, context);
+  return call.solved.derivative == Derivative2d::implicit ? solution_jvp2d(call, context)
+                                                          : iterations_jvp2d(call, context);
 }
 
 }  // namespace

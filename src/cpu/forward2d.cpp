@@ -39,7 +39,7 @@ std::size_t image_bytes(const Images& images, bool polishes) noexcept {
 /// Where the solution's derivatives are wanted of images that have come near it, the components
 /// that these are taken on also give its values.
 bool polishes(const Solver2d& solver) noexcept {
-  return solver.derivative == Derivative2d::of_solution && solver.tol > 0;
+  return solver.derivative == Derivative2d::implicit && solver.tol > 0;
 }
 
 template <class T>
@@ -49,14 +49,14 @@ class ImageSolver {
       : call_(call),
         images_(call.images),
         context_(context),
-        iterations_(call.images, call.row_lam, call.column_lam,
+        iterations_(call.images, call.lam_rows, call.lam_cols,
                     IterationArrays<T>(scratch, call.images), context),
         s_(scratch, call.images, polishes(call.solver)) {}
 
   void operator()(std::int64_t image) noexcept {
     const bool is_copied =
-        EdgeLams(call_.row_lam, images_, image).are_zero(images_.height, images_.width - 1) &&
-        EdgeLams(call_.column_lam, images_, image).are_zero(images_.height - 1, images_.width);
+        EdgeLams(call_.lam_rows, images_, image).are_zero(images_.height, images_.width - 1) &&
+        EdgeLams(call_.lam_cols, images_, image).are_zero(images_.height - 1, images_.width);
     if (is_copied) return copy(image);
     if (!iterations_.load(call_.x, image)) return store_nan(image);
     iterations_.start(call_.start);
@@ -89,7 +89,7 @@ class ImageSolver {
   }
   /// How many iterations' partitions are kept.
   [[nodiscard]] int kept_iterations() const noexcept {
-    return call_.solver.derivative == Derivative2d::of_solution ? 1 : call_.solver.iterations;
+    return call_.solver.derivative == Derivative2d::implicit ? 1 : call_.solver.iterations;
   }
   /// Where a pass's partition goes: with those of all passes, or over that of the pass before.
   [[nodiscard]] std::uint32_t* partition_of(std::int64_t image, int iteration,
@@ -151,11 +151,10 @@ class ImageSolver {
     };
     // Differences, so that no digit is lost however far from 0 they are.
     components.sum([&](std::int64_t i) { return static_cast<double>(a.x[i]) - first(i); });
-    const EdgeLams row_lam(call_.row_lam, images_, image);
-    const EdgeLams column_lam(call_.column_lam, images_, image);
-    components.add_jumps(true, [&](std::int32_t r, std::int32_t c) { return row_lam.at(r, c); });
-    components.add_jumps(false,
-                         [&](std::int32_t r, std::int32_t c) { return column_lam.at(r, c); });
+    const EdgeLams lam_rows(call_.lam_rows, images_, image);
+    const EdgeLams lam_cols(call_.lam_cols, images_, image);
+    components.add_jumps(true, [&](std::int32_t r, std::int32_t c) { return lam_rows.at(r, c); });
+    components.add_jumps(false, [&](std::int32_t r, std::int32_t c) { return lam_cols.at(r, c); });
     components.take_means();
     for (std::int64_t i = 0; i < a.pixels; ++i) {
       out[i] = static_cast<T>(first(i) + components.mean(i));
@@ -244,7 +243,7 @@ std::size_t forward2d_workspace(const Images& images, const Context& context) no
 }
 
 Status forward2d(const Forward2d& call, const Context& context) noexcept {
-  if (const Status status = check_lams(call.row_lam, call.column_lam); !status.ok()) return status;
+  if (const Status status = check_lams(call.lam_rows, call.lam_cols); !status.ok()) return status;
   if (call.images.count == 0 || call.images.height == 0 || call.images.width == 0) {
     store_empty(call);
     return {};

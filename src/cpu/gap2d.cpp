@@ -16,7 +16,7 @@ class ImageGap {
   ImageGap(const Gap2d& call, Scratch& scratch, const Context& context) noexcept
       : call_(call),
         context_(context),
-        iterations_(call.images, call.row_lam, call.column_lam,
+        iterations_(call.images, call.lam_rows, call.lam_cols,
                     IterationArrays<double>(scratch, call.images), context),
         y_(scratch.take<double>(iterations_.arrays().pixels)) {}
 
@@ -76,7 +76,7 @@ std::size_t gap2d_workspace(const Images& images, const Context& context) noexce
 
 Status gap2d(const Gap2d& call, const Context& context) noexcept {
   const Images& images = call.images;
-  if (const Status status = check_lams(call.row_lam, call.column_lam); !status.ok()) return status;
+  if (const Status status = check_lams(call.lam_rows, call.lam_cols); !status.ok()) return status;
   if (images.count == 0 || images.height == 0 || images.width == 0) {
     std::fill_n(call.gap, images.count, 0.0);  // images without pixels are solved
     return {};

@@ -52,11 +52,11 @@ struct IterationArrays {
 template <class T>
 class ImageIterations {
  public:
-  ImageIterations(const Images& images, const ImageLam& row_lam, const ImageLam& column_lam,
+  ImageIterations(const Images& images, const ImageLam& lam_rows, const ImageLam& lam_cols,
                   const IterationArrays<T>& arrays, const Context& context) noexcept
       : images_(images),
-        row_lam_(row_lam),
-        column_lam_(column_lam),
+        lam_rows_(lam_rows),
+        lam_cols_(lam_cols),
         a_(arrays),
         context_(context),
         rows_(row_lines(images)),
@@ -101,11 +101,11 @@ class ImageIterations {
 
   /// The two passes; a null partition is not wanted.
   void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition) noexcept {
-    pass(rows_, {row_lam_.number, row_lam_lines(row_lam_.array, images_, image_)}, a_.input,
+    pass(rows_, {lam_rows_.number, lam_rows_lines(lam_rows_.array, images_, image_)}, a_.input,
          a_.input, row_partition);
     for_each_pixel([&](std::int64_t i) { a_.input[i] += a_.q_ahead[i]; });
-    pass(columns_, {column_lam_.number, column_lam_lines(column_lam_.array, images_, image_)},
-         a_.input, a_.y, column_partition);
+    pass(columns_, {lam_cols_.number, lam_cols_lines(lam_cols_.array, images_, image_)}, a_.input,
+         a_.y, column_partition);
   }
 
   /// To the rows' next input, with the momentum of the accelerated method, which is returned.
@@ -146,8 +146,8 @@ class ImageIterations {
   /// square of scale().
   [[nodiscard]] Quality quality_of(const T* y) const noexcept {
     return a_.quality.of(y, {a_.x, a_.input, a_.y, largest_, scale()},
-                         EdgeLams(row_lam_, images_, image_),
-                         EdgeLams(column_lam_, images_, image_));
+                         EdgeLams(lam_rows_, images_, image_),
+                         EdgeLams(lam_cols_, images_, image_));
   }
   [[nodiscard]] double scale() const noexcept { return gap_scale<T>(largest_); }
 
@@ -182,8 +182,8 @@ class ImageIterations {
   }
 
   const Images& images_;
-  const ImageLam& row_lam_;
-  const ImageLam& column_lam_;
+  const ImageLam& lam_rows_;
+  const ImageLam& lam_cols_;
   IterationArrays<T> a_;
   const Context context_;  // of the passes
   const Lines rows_;

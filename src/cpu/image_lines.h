@@ -58,8 +58,8 @@ BasicRowArray<Data> columns_array(const ImageSpan<Data>& image, const Images& im
 }
 
 /// The lams of one image, as those of its rows and of its columns; not given where they are not.
-inline ConstRowArray row_lam_lines(const ConstImageArray& lam, const Images& images,
-                                   std::int64_t image) noexcept {
+inline ConstRowArray lam_rows_lines(const ConstImageArray& lam, const Images& images,
+                                    std::int64_t image) noexcept {
   ConstRowArray array;
   if (!lam.given) return array;
   const ImageSpan<const void> span = lam.image(images, image);
@@ -67,8 +67,8 @@ inline ConstRowArray row_lam_lines(const ConstImageArray& lam, const Images& ima
   array.batch_strides[0] = span.row_stride;
   return array;
 }
-inline ConstRowArray column_lam_lines(const ConstImageArray& lam, const Images& images,
-                                      std::int64_t image) noexcept {
+inline ConstRowArray lam_cols_lines(const ConstImageArray& lam, const Images& images,
+                                    std::int64_t image) noexcept {
   ConstRowArray array;
   if (!lam.given) return array;
   const ImageSpan<const void> span = lam.image(images, image);

@@ -82,8 +82,8 @@ class ImageQuality {
         above_(scratch.take<double>(width_)),
         below_(scratch.take<double>(width_)) {}
 
-  [[nodiscard]] Quality of(const T* y, const Iterate<T>& iterate, const EdgeLams& row_lam,
-                           const EdgeLams& column_lam) const noexcept {
+  [[nodiscard]] Quality of(const T* y, const Iterate<T>& iterate, const EdgeLams& lam_rows,
+                           const EdgeLams& lam_cols) const noexcept {
     Quality quality;
     double* above = above_;
     double* below = below_;
@@ -101,14 +101,14 @@ class ImageQuality {
         u_[c] = u;
         v_[c] -= difference(column_values[c], between[c], iterate);
       }
-      load_lams(row_lam, r, width_ - 1, iterate);
+      load_lams(lam_rows, r, width_ - 1, iterate);
       for (std::int32_t c = 0; c + 1 < width_; ++c) {
         rise_[c] = difference(values[c], values[c + 1], iterate);
       }
       count_edges(width_ - 1, u_, iterate, right_ + 1, quality);
       right_[0] = right_[width_] = 0;
       if (r + 1 < height_) {
-        load_lams(column_lam, r, width_, iterate);
+        load_lams(lam_cols, r, width_, iterate);
         for (std::int32_t c = 0; c < width_; ++c) {
           rise_[c] = difference(values[c], values[c + width_], iterate);
         }

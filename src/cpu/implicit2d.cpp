@@ -47,8 +47,8 @@ class ComponentGradient {
       const double mean = s_.components.mean(i);
       return sharp ? mirror(s_.values[i], mean) : mean;
     });
-    store_lam(call_.grad_row_lam, image, true);
-    store_lam(call_.grad_column_lam, image, false);
+    store_lam(call_.grad_lam_rows, image, true);
+    store_lam(call_.grad_lam_cols, image, false);
   }
 
  private:
@@ -92,8 +92,8 @@ class ComponentTangent {
     }
     s_.find(call_.solved, image);
     s_.components.sum([&](std::int64_t i) { return s_.values[i]; });
-    add_lam(call_.tangent_row_lam, image, true);
-    add_lam(call_.tangent_column_lam, image, false);
+    add_lam(call_.tangent_lam_rows, image, true);
+    add_lam(call_.tangent_lam_cols, image, false);
     s_.components.take_means();
     const bool sharp = call_.solved.mode == Mode::sharp;
     store_image(call_.tangent_y, images_, image, [&](std::int64_t i) {

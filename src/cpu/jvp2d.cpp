@@ -58,8 +58,8 @@ class ImageTangent {
     }
     std::fill_n(s_.q, s_.pixels, 0.0);
     std::fill_n(s_.q_before, s_.pixels, 0.0);
-    const ConstRowArray row_lam = row_lam_lines(call_.tangent_row_lam, images, image);
-    const ConstRowArray column_lam = column_lam_lines(call_.tangent_column_lam, images, image);
+    const ConstRowArray lam_rows = lam_rows_lines(call_.tangent_lam_rows, images, image);
+    const ConstRowArray lam_cols = lam_cols_lines(call_.tangent_lam_cols, images, image);
     const SavedPasses saved(images);
     for (int k = 0; k < iterations_of(solved, image); ++k) {
       if (is_interrupted(context_)) return;
@@ -68,9 +68,9 @@ class ImageTangent {
       for (std::int64_t i = 0; i < s_.pixels; ++i) {
         s_.in[i] = s_.x[i] - (s_.q[i] + momentum * (s_.q[i] - s_.q_before[i]));
       }
-      pass(rows_, solved.partitions + saved.rows(image, k), row_lam);
+      pass(rows_, solved.partitions + saved.rows(image, k), lam_rows);
       for (std::int64_t i = 0; i < s_.pixels; ++i) s_.in[i] = s_.x[i] - (s_.in[i] - s_.out[i]);
-      pass(columns_, solved.partitions + saved.columns(image, k), column_lam);
+      pass(columns_, solved.partitions + saved.columns(image, k), lam_cols);
       for (std::int64_t i = 0; i < s_.pixels; ++i) s_.q_before[i] = s_.in[i] - s_.out[i];
       std::swap(s_.q, s_.q_before);
     }

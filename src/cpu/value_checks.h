@@ -91,12 +91,12 @@ inline Status check_lam(const RowLam& lam, const Rows& rows) noexcept {
 }
 
 /// Of images, by their names.
-inline Status check_lams(const ImageLam& row_lam, const ImageLam& column_lam) noexcept {
-  Status status = check_lam(row_lam.of_lines, row_lam.lines);
-  status.argument = status.ok() ? "" : "row_lam";
+inline Status check_lams(const ImageLam& lam_rows, const ImageLam& lam_cols) noexcept {
+  Status status = check_lam(lam_rows.of_lines, lam_rows.lines);
+  status.argument = status.ok() ? "" : "lam_rows";
   if (!status.ok()) return status;
-  status = check_lam(column_lam.of_lines, column_lam.lines);
-  status.argument = status.ok() ? "" : "column_lam";
+  status = check_lam(lam_cols.of_lines, lam_cols.lines);
+  status.argument = status.ok() ? "" : "lam_cols";
   return status;
 }
 

@@ -89,7 +89,7 @@ std::size_t workspace2d(const Workspace2d& request, const Context& /*context*/) 
 template <class Call>
 Status check_lam_numbers(const Call& call) noexcept {
   for (const auto& [lam, name] :
-       {std::pair{call.row_lam, "row_lam"}, {call.column_lam, "column_lam"}}) {
+       {std::pair{call.lam_rows, "lam_rows"}, {call.lam_cols, "lam_cols"}}) {
     Status status = check_lam_number({lam.number, {nullptr, DType::float32, lam.array.given}});
     if (status.ok()) continue;
     status.argument = name;
@@ -107,7 +107,7 @@ Status forward2d(const Forward2d& call, const Context& context) noexcept {
 
 Status backward2d(const Backward2d& call, const Context& context) noexcept {
   if (is_empty(call.solved.images)) return empty_images_backward(call, context);
-  if (call.solved.derivative == Derivative2d::of_solution) {
+  if (call.solved.derivative == Derivative2d::implicit) {
     return image_components_backward(call, context);
   }
   return is_for_a_block(call) ? small_images_backward(call, context)
@@ -116,8 +116,8 @@ Status backward2d(const Backward2d& call, const Context& context) noexcept {
 
 Status jvp2d(const Jvp2d& call, const Context& context) noexcept {
   if (is_empty(call.solved.images)) return {};
-  return call.solved.derivative == Derivative2d::of_solution ? image_components_jvp(call, context)
-                                                             : image_passes_jvp(call, context);
+  return call.solved.derivative == Derivative2d::implicit ? image_components_jvp(call, context)
+                                                          : image_passes_jvp(call, context);
 }
 
 Status gap2d(const Gap2d& call, const Context& context) noexcept {

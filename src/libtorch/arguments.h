@@ -35,11 +35,10 @@ inline void require_known(Method2d method) {
 }
 
 inline void require_known(Derivative2d derivative) {
-  TORCH_CHECK_VALUE(
-      derivative == Derivative2d::of_iterations || derivative == Derivative2d::of_solution,
-      "derivative: must be Derivative2d::of_iterations or Derivative2d::of_solution, got "
-      "Derivative2d(",
-      static_cast<int>(derivative), ")");
+  TORCH_CHECK_VALUE(derivative == Derivative2d::unrolled || derivative == Derivative2d::implicit,
+                    "derivative: must be Derivative2d::unrolled or Derivative2d::implicit, got "
+                    "Derivative2d(",
+                    static_cast<int>(derivative), ")");
 }
 
 inline void require_known(LineSearch line_search) {

@@ -39,7 +39,7 @@ struct Call {
   bool accelerated;
   std::int64_t iterations;
   double tol;
-  bool of_solution;
+  bool implicit;
 };
 
 /// A batch of images, of which partitions, momentum and done iterations are saved.
@@ -56,14 +56,14 @@ class Images final : public libtorch::Batch {
                                         const Wanted& wanted, at::ScalarType dtype) const override {
     return libtorch::call([&] {
       const at::ScalarType lam_dtype = arithmetic_dtype(dtype);
-      const auto [grad_x, grad_row_lam, grad_column_lam] = torch_ops::backward2d(
+      const auto [grad_x, grad_lam_rows, grad_lam_cols] = torch_ops::backward2d(
           to_stable("grad_y", grad_y), to_stable("partitions", saved[0]),
           to_stable("momentum", saved[1]), to_stable("done", saved[2]), call_.height_dim,
-          call_.width_dim, call_.sharpen, call_.iterations, call_.of_solution, dtype,
+          call_.width_dim, call_.sharpen, call_.iterations, call_.implicit, dtype,
           wanted.lam_sizes[0], {}, lam_dtype, wanted.lam_sizes[1], {}, lam_dtype, wanted.x,
           wanted.lams[0], wanted.lams[1]);
-      return variable_list{from_stable(grad_x), from_stable(grad_row_lam),
-                           from_stable(grad_column_lam)};
+      return variable_list{from_stable(grad_x), from_stable(grad_lam_rows),
+                           from_stable(grad_lam_cols)};
     });
   }
 
@@ -74,9 +74,9 @@ class Images final : public libtorch::Batch {
       return from_stable(torch_ops::jvp2d(
           to_stable("partitions", saved[0]), to_stable("momentum", saved[1]),
           to_stable("done", saved[2]), to_optional("tangent_x", tangent_x),
-          to_optional("tangent_row_lam", tangent_lams[0]),
-          to_optional("tangent_column_lam", tangent_lams[1]), call_.height_dim, call_.width_dim,
-          call_.sharpen, call_.iterations, call_.of_solution, height_, width_, dtype));
+          to_optional("tangent_lam_rows", tangent_lams[0]),
+          to_optional("tangent_lam_cols", tangent_lams[1]), call_.height_dim, call_.width_dim,
+          call_.sharpen, call_.iterations, call_.implicit, height_, width_, dtype));
     });
   }
 
@@ -90,7 +90,7 @@ class Images final : public libtorch::Batch {
 std::string in_users_words(std::string message, bool is_pair) {
   const std::size_t end = message.find(':');
   const std::string name = message.substr(0, end);
-  if (!is_pair && (name == "row_lam" || name == "column_lam")) message.replace(0, end, "lam");
+  if (!is_pair && (name == "lam_rows" || name == "lam_cols")) message.replace(0, end, "lam");
   return message;
 }
 
@@ -110,17 +110,17 @@ variable_list call_solve(const Tensor& x, const ImageLams& lam, const Tensor& st
   const auto solve = [&] {
     const auto samples = to_stable("x", x);
     const auto first = to_optional("start", start);
-    const auto& [row_lam, column_lam] = lam.tensors();
+    const auto& [lam_rows, lam_cols] = lam.tensors();
     const auto results =
-        row_lam.defined()
-            ? torch_ops::solve2d(samples, to_stable("row_lam", row_lam),
-                                 to_stable("column_lam", column_lam), first, call.height_dim,
+        lam_rows.defined()
+            ? torch_ops::solve2d(samples, to_stable("lam_rows", lam_rows),
+                                 to_stable("lam_cols", lam_cols), first, call.height_dim,
                                  call.width_dim, call.sharpen, call.accelerated, call.iterations,
-                                 call.tol, call.of_solution, keep_partitions, report)
+                                 call.tol, call.implicit, keep_partitions, report)
             : torch_ops::solve2d_number(samples, lam.numbers()[0], lam.numbers()[1], first,
                                         call.height_dim, call.width_dim, call.sharpen,
-                                        call.accelerated, call.iterations, call.tol,
-                                        call.of_solution, keep_partitions, report);
+                                        call.accelerated, call.iterations, call.tol, call.implicit,
+                                        keep_partitions, report);
     return std::apply([](const auto&... tensors) { return variable_list{from_stable(tensors)...}; },
                       results);
   };
@@ -130,8 +130,8 @@ variable_list call_solve(const Tensor& x, const ImageLams& lam, const Tensor& st
 class Solve : public torch::autograd::Function<Solve> {
  public:
   static variable_list forward(AutogradContext* context, const Tensor& x,
-                               const std::optional<Tensor>& row_lam,
-                               const std::optional<Tensor>& column_lam, const ImageLams& lam,
+                               const std::optional<Tensor>& lam_rows,
+                               const std::optional<Tensor>& lam_cols, const ImageLams& lam,
                                const ProxTv2dOptions& options, const Call& call, bool report) {
     variable_list results = call_solve(x, lam, options.start, call, true, report);
     const Solved solved = {.batch = c10::make_intrusive<Images>(call, x),
@@ -139,8 +139,8 @@ class Solve : public torch::autograd::Function<Solve> {
                            .saved = {results[1], results[2], results[3]}};
     solved.save(*context);
     Argument::save(*context, "x", x);
-    Argument::save(*context, "row_lam", row_lam);
-    Argument::save(*context, "column_lam", column_lam);
+    Argument::save(*context, "lam_rows", lam_rows);
+    Argument::save(*context, "lam_cols", lam_cols);
     context->mark_non_differentiable({results.begin() + 1, results.end()});
     context->set_materialize_grads(false);
     return results;
@@ -149,7 +149,7 @@ class Solve : public torch::autograd::Function<Solve> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     variable_list result(7);
     if (!gradients[0].defined()) return result;
-    const auto arguments = Argument::load(*context, {"x", "row_lam", "column_lam"});
+    const auto arguments = Argument::load(*context, {"x", "lam_rows", "lam_cols"});
     const variable_list pulled = libtorch::gradients_of_arguments(
         Solved::load(*context), gradients[0], arguments[0], {arguments[1], arguments[2]});
     std::copy(pulled.begin(), pulled.end(), result.begin());
@@ -185,12 +185,12 @@ std::array<std::int64_t, 2> read_dims(const Tensor& x, const std::array<std::int
 /// The lams of a call by their names: what they must be whatever the call is.
 void require_lams(const char* function, const Tensor& x, const ImageLams& lam,
                   const std::array<std::int64_t, 2>& dims) {
-  const auto& [row_lam, column_lam] = lam.tensors();
-  TORCH_CHECK_VALUE(row_lam.defined() == column_lam.defined(),
+  const auto& [lam_rows, lam_cols] = lam.tensors();
+  TORCH_CHECK_VALUE(lam_rows.defined() == lam_cols.defined(),
                     "lam: must be two numbers or two tensors that are defined");
-  require_tensor(function, lam.is_pair() ? "row_lam" : "lam", row_lam);
-  require_tensor(function, lam.is_pair() ? "column_lam" : "lam", column_lam);
-  if (row_lam.defined() && !lam.is_pair()) require_one_an_image(x, row_lam, dims);
+  require_tensor(function, lam.is_pair() ? "lam_rows" : "lam", lam_rows);
+  require_tensor(function, lam.is_pair() ? "lam_cols" : "lam", lam_cols);
+  if (lam_rows.defined() && !lam.is_pair()) require_one_an_image(x, lam_rows, dims);
 }
 
 Call read(const Tensor& x, const ProxTv2dOptions& options) {
@@ -207,8 +207,8 @@ Call read(const Tensor& x, const ProxTv2dOptions& options) {
       .accelerated = accelerated,
       .iterations = options.iterations.value_or(options.tol ? 128 : (accelerated ? 16 : 4)),
       .tol = options.tol.value_or(0),
-      .of_solution = options.derivative ? *options.derivative == Derivative2d::of_solution
-                                        : options.tol.has_value()};
+      .implicit = options.derivative ? *options.derivative == Derivative2d::implicit
+                                     : options.tol.has_value()};
   libtorch::require_solver(options.iterations, options.tol);
   return call;
 }
@@ -266,9 +266,9 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
   require_tensor("prox_tv2d", "start", options.start);
   const Call call = read(x, options);
   require_lams("prox_tv2d", x, lam, {call.height_dim, call.width_dim});
-  const auto& [row_lam, column_lam] = lam.tensors();
+  const auto& [lam_rows, lam_cols] = lam.tensors();
   const bool records = at::GradMode::is_enabled() &&
-                       (needs_gradient(x) || needs_gradient(row_lam) || needs_gradient(column_lam));
+                       (needs_gradient(x) || needs_gradient(lam_rows) || needs_gradient(lam_cols));
   TORCH_CHECK_NOT_IMPLEMENTED(!at::GradMode::is_enabled() || !needs_gradient(options.start),
                               "prox_tv2d: takes start for a constant; give it detached");
   const bool warns = call.tol > 0 && x.is_cpu();  // on CUDA it would wait for the device
@@ -276,7 +276,7 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
   variable_list results;
   if (records) {
     results =
-        Solve::apply(x, if_defined(row_lam), if_defined(column_lam), lam, options, call, reports);
+        Solve::apply(x, if_defined(lam_rows), if_defined(lam_cols), lam, options, call, reports);
   }
   const at::NoGradGuard nothing_to_record;
   if (!records) results = call_solve(x, lam, options.start, call, false, reports);
@@ -294,19 +294,19 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
 class Gap : public torch::autograd::Function<Gap> {
  public:
   static Tensor forward(AutogradContext* /*context*/, const Tensor& x, const Tensor& y,
-                        const std::optional<Tensor>& /*row_lam*/,
-                        const std::optional<Tensor>& /*column_lam*/,
+                        const std::optional<Tensor>& /*lam_rows*/,
+                        const std::optional<Tensor>& /*lam_cols*/,
                         const std::optional<Tensor>& dual, const ImageLams& lam,
                         const std::array<std::int64_t, 2>& dims) {
     return call_in_users_words(lam, [&] {
       const auto samples = to_stable("x", x);
       const auto images = to_stable("y", y);
       const auto duals = to_optional("dual", dual.value_or(Tensor()));
-      const auto& [row_lam, column_lam] = lam.tensors();
+      const auto& [lam_rows, lam_cols] = lam.tensors();
       return from_stable(
-          row_lam.defined()
-              ? torch_ops::find_gap2d(samples, images, to_stable("row_lam", row_lam),
-                                      to_stable("column_lam", column_lam), duals, dims[0], dims[1])
+          lam_rows.defined()
+              ? torch_ops::find_gap2d(samples, images, to_stable("lam_rows", lam_rows),
+                                      to_stable("lam_cols", lam_cols), duals, dims[0], dims[1])
               : torch_ops::find_gap2d_number(samples, images, lam.numbers()[0], lam.numbers()[1],
                                              duals, dims[0], dims[1]));
     });
@@ -341,9 +341,9 @@ Tensor gap2d(const Tensor& x, const Tensor& y, const ImageLams& lam, const Gap2d
   require_tensor("gap2d", "dual", options.dual);
   const std::array<std::int64_t, 2> dims = read_dims(x, options.dims);
   require_lams("gap2d", x, lam, dims);
-  const auto& [row_lam, column_lam] = lam.tensors();
-  return Gap::apply(x, y, if_defined(row_lam), if_defined(column_lam), if_defined(options.dual),
-                    lam, dims);
+  const auto& [lam_rows, lam_cols] = lam.tensors();
+  return Gap::apply(x, y, if_defined(lam_rows), if_defined(lam_cols), if_defined(options.dual), lam,
+                    dims);
 }
 
 }  // namespace tautstring

@@ -10,8 +10,8 @@
 namespace tautstring::numpy {
 namespace {
 
-Derivative2d derivative_of(bool of_solution) {
-  return of_solution ? Derivative2d::of_solution : Derivative2d::of_iterations;
+Derivative2d derivative_of(bool implicit) {
+  return implicit ? Derivative2d::implicit : Derivative2d::unrolled;
 }
 
 /// Words of the partitions that derivatives need; 0 where x is not valid, which the call that
@@ -20,22 +20,22 @@ std::int64_t saved_words(const Input& x, int height_dim, int width_dim, int iter
   return saved_words2d(view_of(x), iterations, height_dim, width_dim);
 }
 
-void solve(const Input& x, const NumberOrInput& row_lam, const NumberOrInput& column_lam,
+void solve(const Input& x, const NumberOrInput& lam_rows, const NumberOrInput& lam_cols,
            const std::optional<Input>& start, int height_dim, int width_dim, bool sharpen,
-           bool accelerated, int iterations, double tol, bool of_solution, int threads,
+           bool accelerated, int iterations, double tol, bool implicit, int threads,
            const Output& y, const std::optional<Partition>& partitions,
            const std::optional<List<double>>& momentum, const List<std::int32_t>& done,
            const std::optional<List<double>>& gap, const std::optional<Output>& dual) {
   const Problem2d problem = {.x = view_of(x),
-                             .row_lam = lam_of(row_lam),
-                             .column_lam = lam_of(column_lam),
+                             .lam_rows = lam_of(lam_rows),
+                             .lam_cols = lam_of(lam_cols),
                              .height_dim = height_dim,
                              .width_dim = width_dim,
                              .mode = mode_of(sharpen)};
   const Solver2d solver = {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
                            .iterations = iterations,
                            .tol = tol,
-                           .derivative = derivative_of(of_solution),
+                           .derivative = derivative_of(implicit),
                            .start = view_of(start)};
   const Results2d results = {.y = view_of(y),
                              .partitions = span_of(partitions),
@@ -48,12 +48,12 @@ void solve(const Input& x, const NumberOrInput& row_lam, const NumberOrInput& co
   });
 }
 
-void find_gap(const Input& x, const Input& y, const NumberOrInput& row_lam,
-              const NumberOrInput& column_lam, const std::optional<Input>& dual, int height_dim,
+void find_gap(const Input& x, const Input& y, const NumberOrInput& lam_rows,
+              const NumberOrInput& lam_cols, const std::optional<Input>& dual, int height_dim,
               int width_dim, const List<double>& gap) {
   const Problem2d problem = {.x = view_of(x),
-                             .row_lam = lam_of(row_lam),
-                             .column_lam = lam_of(column_lam),
+                             .lam_rows = lam_of(lam_rows),
+                             .lam_cols = lam_of(lam_cols),
                              .height_dim = height_dim,
                              .width_dim = width_dim};
   const Candidate2d candidate = {.y = view_of(y), .dual = view_of(dual)};
@@ -64,20 +64,19 @@ void find_gap(const Input& x, const Input& y, const NumberOrInput& row_lam,
 
 void pull_back(const ConstPartition& partitions, const List<const double>& momentum,
                const List<const std::int32_t>& done, int height_dim, int width_dim, bool sharpen,
-               int iterations, bool of_solution, const Input& grad_y, const Output& grad_x,
-               const Output& grad_row_lam, const Output& grad_column_lam) {
+               int iterations, bool implicit, const Input& grad_y, const Output& grad_x,
+               const Output& grad_lam_rows, const Output& grad_lam_cols) {
   const Solved2d solved = {.partitions = span_of(partitions),
                            .momentum = span_of(momentum),
                            .done = span_of(done),
                            .iterations = iterations,
-                           .derivative = derivative_of(of_solution),
+                           .derivative = derivative_of(implicit),
                            .height_dim = height_dim,
                            .width_dim = width_dim,
                            .mode = mode_of(sharpen)};
   const ConstView incoming = view_of(grad_y);
-  const Gradients2d gradients = {.x = view_of(grad_x),
-                                 .row_lam = view_of(grad_row_lam),
-                                 .column_lam = view_of(grad_column_lam)};
+  const Gradients2d gradients = {
+      .x = view_of(grad_x), .lam_rows = view_of(grad_lam_rows), .lam_cols = view_of(grad_lam_cols)};
   call_core_with(kAllThreads, [&](const Context& context) {
     return prox_tv2d_backward(solved, incoming, gradients, context);
   });
@@ -88,17 +87,17 @@ void pull_back(const ConstPartition& partitions, const List<const double>& momen
 void add_tv2d(nb::module_& module) {
   module.def("saved_words2d", &saved_words, array("x"), nb::arg("height_dim"), nb::arg("width_dim"),
              nb::arg("iterations"));
-  module.def("prox_tv2d", &solve, array("x"), array("row_lam"), array("column_lam"),
+  module.def("prox_tv2d", &solve, array("x"), array("lam_rows"), array("lam_cols"),
              array("start").none(), nb::arg("height_dim"), nb::arg("width_dim"), nb::arg("sharpen"),
-             nb::arg("accelerated"), nb::arg("iterations"), nb::arg("tol"), nb::arg("of_solution"),
+             nb::arg("accelerated"), nb::arg("iterations"), nb::arg("tol"), nb::arg("implicit"),
              nb::arg("threads"), array("y"), array("partitions").none(), array("momentum").none(),
              array("done"), array("gap").none(), array("dual").none());
-  module.def("gap2d", &find_gap, array("x"), array("y"), array("row_lam"), array("column_lam"),
+  module.def("gap2d", &find_gap, array("x"), array("y"), array("lam_rows"), array("lam_cols"),
              array("dual").none(), nb::arg("height_dim"), nb::arg("width_dim"), array("gap"));
   module.def("prox_tv2d_backward", &pull_back, array("partitions"), array("momentum"),
              array("done"), nb::arg("height_dim"), nb::arg("width_dim"), nb::arg("sharpen"),
-             nb::arg("iterations"), nb::arg("of_solution"), array("grad_y"), array("grad_x"),
-             array("grad_row_lam"), array("grad_column_lam"));
+             nb::arg("iterations"), nb::arg("implicit"), array("grad_y"), array("grad_x"),
+             array("grad_lam_rows"), array("grad_lam_cols"));
 }
 
 }  // namespace tautstring::numpy

@@ -19,7 +19,7 @@ struct Line {
 class Lines {
  public:
   static Lines rows(const Problem2d& problem) {
-    return {problem.row_lam,
+    return {problem.lam_rows,
             size(problem.height),
             size(problem.width),
             size(problem.width),
@@ -29,7 +29,7 @@ class Lines {
   }
   static Lines columns(const Problem2d& problem) {
     return {
-        problem.column_lam, size(problem.width), size(problem.height), 1, size(problem.width), 1,
+        problem.lam_cols,   size(problem.width), size(problem.height), 1, size(problem.width), 1,
         size(problem.width)};
   }
 

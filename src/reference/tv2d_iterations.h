@@ -20,8 +20,8 @@ struct Problem2d {
   std::int32_t height = 0;
   std::int32_t width = 0;
   std::vector<double> x;
-  std::vector<double> row_lam;
-  std::vector<double> column_lam;
+  std::vector<double> lam_rows;
+  std::vector<double> lam_cols;
 };
 
 /// An iterate for argmin_Y 1/2 |Y - X|^2 + sum over edges lam_e |difference of Y over e|. At the

@@ -33,11 +33,11 @@ class CutsAtTheMean {
     const auto height = static_cast<std::size_t>(problem.height);
     const auto width = static_cast<std::size_t>(problem.width);
     for (std::size_t i = 0; i < x_.size(); ++i) {
-      if (i % width + 1 < width) add_edge(i, i + 1, problem.row_lam[lam_.size()]);
+      if (i % width + 1 < width) add_edge(i, i + 1, problem.lam_rows[lam_.size()]);
     }
     const std::size_t along_rows = lam_.size();
     for (std::size_t i = 0; i + width < height * width; ++i) {
-      add_edge(i, i + width, problem.column_lam[lam_.size() - along_rows]);
+      add_edge(i, i + width, problem.lam_cols[lam_.size() - along_rows]);
     }
     residual_.resize(2 * lam_.size());
     dual_.resize(lam_.size());
@@ -248,10 +248,10 @@ void check(const IntegerProblem2d& problem) {
     return values.size() == static_cast<std::size_t>(size);
   };
   if (!has_size(problem.x, height * width) ||
-      !has_size(problem.row_lam, height * std::max<std::int64_t>(width - 1, 0)) ||
-      !has_size(problem.column_lam, std::max<std::int64_t>(height - 1, 0) * width)) {
+      !has_size(problem.lam_rows, height * std::max<std::int64_t>(width - 1, 0)) ||
+      !has_size(problem.lam_cols, std::max<std::int64_t>(height - 1, 0) * width)) {
     throw std::invalid_argument(
-        "x must be height x width, row_lam height x (width - 1), column_lam (height - 1) x width");
+        "x must be height x width, lam_rows height x (width - 1), lam_cols (height - 1) x width");
   }
   const std::int64_t pixels = std::max<std::int64_t>(height * width, 1);
   const std::int64_t largest = (std::int64_t{1} << 60) / pixels / pixels;
@@ -259,8 +259,8 @@ void check(const IntegerProblem2d& problem) {
     return std::ranges::all_of(values,
                                [&](auto value) { return least <= value && value <= largest; });
   };
-  if (!is_within(problem.x, -largest) || !is_within(problem.row_lam, 0) ||
-      !is_within(problem.column_lam, 0)) {
+  if (!is_within(problem.x, -largest) || !is_within(problem.lam_rows, 0) ||
+      !is_within(problem.lam_cols, 0)) {
     throw std::invalid_argument("|x| and lam must be at most 2^60 / pixels^2, lam must be >= 0");
   }
 }
@@ -278,7 +278,7 @@ ExactSolution2d prox_tv2d(const IntegerProblem2d& problem) {
   check(problem);
   CutsAtTheMean cuts(problem);
   cuts.solve();
-  const auto first_of_cols = cuts.dual().begin() + std::ssize(problem.row_lam);
+  const auto first_of_cols = cuts.dual().begin() + std::ssize(problem.lam_rows);
   ExactSolution2d solution = {.labels = cuts.labels(),
                               .components = cuts.components(),
                               .exact_u = {cuts.dual().begin(), first_of_cols},

@@ -8,8 +8,8 @@
 
 namespace tautstring::reference {
 
-/// An image of integers, row by row; the caller quantises. row_lam is height x (width - 1), along
-/// the rows; column_lam is (height - 1) x width. Both are >= 0.
+/// An image of integers, row by row; the caller quantises. lam_rows is height x (width - 1), along
+/// the rows; lam_cols is (height - 1) x width. Both are >= 0.
 ///
 /// To avoid overflow, the largest of all |x| and lam, times the square of the number of pixels,
 /// must be at most 2^60. So the largest value is 2^36 for 64 x 64, 2^24 for 512 x 512, 2^20 for
@@ -18,8 +18,8 @@ struct IntegerProblem2d {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::vector<std::int64_t> x;
-  std::vector<std::int64_t> row_lam;
-  std::vector<std::int64_t> column_lam;
+  std::vector<std::int64_t> lam_rows;
+  std::vector<std::int64_t> lam_cols;
 };
 
 /// Not always in lowest terms: numerator and denominator have meanings of their own.
@@ -36,7 +36,7 @@ struct Fraction {
 ///
 /// u (on the edges along rows) and v (along columns) prove that y is optimal:
 ///   x - y = D_rows^T u + D_cols^T v, at a pixel u_left - u_right + v_above - v_below;
-///   |u| <= row_lam, |v| <= column_lam;
+///   |u| <= lam_rows, |v| <= lam_cols;
 ///   u = lam sgn(y_right - y_left), v = lam sgn(y_below - y_above) where y jumps.
 /// y is unique, u and v are not.
 struct ExactSolution2d {
@@ -49,7 +49,7 @@ struct ExactSolution2d {
   std::vector<double> v;
 };
 
-/// argmin_y 1/2 |y - x|^2 + sum row_lam |y_right - y_left| + sum column_lam |y_below - y_above|.
+/// argmin_y 1/2 |y - x|^2 + sum lam_rows |y_right - y_left| + sum lam_cols |y_below - y_above|.
 /// Throws std::invalid_argument for wrong sizes, a negative lam, and numbers that are too large.
 ExactSolution2d prox_tv2d(const IntegerProblem2d& problem);
 

@@ -42,32 +42,32 @@ STABLE_TORCH_LIBRARY(tautstring, library) {
       "certificate1d.number(Tensor x, Tensor y, float lam, Tensor? weight, int dim) -> Tensor");
   library.def("lam_max(Tensor x, Tensor? weight, int dim) -> Tensor");
   library.def(
-      "prox_tv2d(Tensor x, Tensor row_lam, Tensor column_lam, Tensor? start, int height_dim, "
+      "prox_tv2d(Tensor x, Tensor lam_rows, Tensor lam_cols, Tensor? start, int height_dim, "
       "int width_dim, bool sharpen, bool accelerated, int iterations, float tol, "
-      "bool of_solution, bool keep_partitions, bool report) "
+      "bool implicit, bool keep_partitions, bool report) "
       "-> (Tensor y, Tensor partitions, Tensor momentum, Tensor done, Tensor gap, Tensor dual)");
   library.def(
-      "prox_tv2d.number(Tensor x, float row_lam, float column_lam, Tensor? start, int height_dim, "
+      "prox_tv2d.number(Tensor x, float lam_rows, float lam_cols, Tensor? start, int height_dim, "
       "int width_dim, bool sharpen, bool accelerated, int iterations, float tol, "
-      "bool of_solution, bool keep_partitions, bool report) "
+      "bool implicit, bool keep_partitions, bool report) "
       "-> (Tensor y, Tensor partitions, Tensor momentum, Tensor done, Tensor gap, Tensor dual)");
   library.def(
       "prox_tv2d_backward(Tensor grad_y, Tensor partitions, Tensor momentum, Tensor done, "
-      "int height_dim, int width_dim, bool sharpen, int iterations, bool of_solution, "
-      "ScalarType x_dtype, SymInt row_lam_size, int[] row_lam_shared_dims, "
-      "ScalarType row_lam_dtype, SymInt column_lam_size, int[] column_lam_shared_dims, "
-      "ScalarType column_lam_dtype, bool wants_x, bool wants_row_lam, bool wants_column_lam) "
-      "-> (Tensor grad_x, Tensor grad_row_lam, Tensor grad_column_lam)");
+      "int height_dim, int width_dim, bool sharpen, int iterations, bool implicit, "
+      "ScalarType x_dtype, SymInt lam_rows_size, int[] lam_rows_shared_dims, "
+      "ScalarType lam_rows_dtype, SymInt lam_cols_size, int[] lam_cols_shared_dims, "
+      "ScalarType lam_cols_dtype, bool wants_x, bool wants_lam_rows, bool wants_lam_cols) "
+      "-> (Tensor grad_x, Tensor grad_lam_rows, Tensor grad_lam_cols)");
   library.def(
       "prox_tv2d_jvp(Tensor partitions, Tensor momentum, Tensor done, Tensor? tangent_x, "
-      "Tensor? tangent_row_lam, Tensor? tangent_column_lam, int height_dim, int width_dim, "
-      "bool sharpen, int iterations, bool of_solution, SymInt height, SymInt width, "
+      "Tensor? tangent_lam_rows, Tensor? tangent_lam_cols, int height_dim, int width_dim, "
+      "bool sharpen, int iterations, bool implicit, SymInt height, SymInt width, "
       "ScalarType dtype) -> Tensor");
   library.def(
-      "gap2d(Tensor x, Tensor y, Tensor row_lam, Tensor column_lam, Tensor? dual, int height_dim, "
+      "gap2d(Tensor x, Tensor y, Tensor lam_rows, Tensor lam_cols, Tensor? dual, int height_dim, "
       "int width_dim) -> Tensor");
   library.def(
-      "gap2d.number(Tensor x, Tensor y, float row_lam, float column_lam, Tensor? dual, "
+      "gap2d.number(Tensor x, Tensor y, float lam_rows, float lam_cols, Tensor? dual, "
       "int height_dim, int width_dim) -> Tensor");
   library.def("has_cuda() -> bool");
 }

@@ -14,8 +14,8 @@
 namespace tautstring::torch_ops {
 namespace {
 
-Derivative2d derivative_of(bool of_solution) {
-  return of_solution ? Derivative2d::of_solution : Derivative2d::of_iterations;
+Derivative2d derivative_of(bool implicit) {
+  return implicit ? Derivative2d::implicit : Derivative2d::unrolled;
 }
 
 template <class T>
@@ -45,22 +45,21 @@ Tensor make_partitions(const Tensor& x, const ImageDims& dims, int iterations, b
   return make_per_image(x, dims, is_kept ? kWordBytes * iterations * words : 0, ScalarType::Byte);
 }
 
-Solution2d solve(const Tensor& x, const Lam& row_lam, const Lam& column_lam,
+Solution2d solve(const Tensor& x, const Lam& lam_rows, const Lam& lam_cols,
                  const std::optional<Tensor>& start, const ImageDims& dims, bool sharpen,
                  const Solver2d& solver, bool keep_partitions, bool report) {
   require_device_of("x", x, "start", start);
   const Problem2d problem = {.x = view_of("x", x),
-                             .row_lam = row_lam,
-                             .column_lam = column_lam,
+                             .lam_rows = lam_rows,
+                             .lam_cols = lam_cols,
                              .height_dim = dims.height,
                              .width_dim = dims.width,
                              .mode = mode_of(sharpen)};
   const CallContext context = report ? CallContext(x, problem) : CallContext(x, problem, solver);
-  const bool of_solution = solver.derivative == Derivative2d::of_solution;
-  const bool keep_momentum = keep_partitions && !of_solution;
+  const bool implicit = solver.derivative == Derivative2d::implicit;
+  const bool keep_momentum = keep_partitions && !implicit;
   Tensor y = make_like(x, x.scalar_type());
-  Tensor partitions =
-      make_partitions(x, dims, of_solution ? 1 : solver.iterations, keep_partitions);
+  Tensor partitions = make_partitions(x, dims, implicit ? 1 : solver.iterations, keep_partitions);
   Tensor momentum =
       make_per_image(x, dims, keep_momentum ? solver.iterations : 0, ScalarType::Double);
   if (keep_momentum && solver.tol > 0) {  // an image that stops early leaves the rest as it was
@@ -85,33 +84,33 @@ Solution2d solve(const Tensor& x, const Lam& row_lam, const Lam& column_lam,
 }
 
 Solver2d solver_of(const std::optional<Tensor>& start, bool accelerated, std::int64_t iterations,
-                   double tol, bool of_solution) {
+                   double tol, bool implicit) {
   return {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
           .iterations = clamped(iterations),
           .tol = tol,
-          .derivative = derivative_of(of_solution),
+          .derivative = derivative_of(implicit),
           .start = view_of("start", start)};
 }
 
 Solved2d solved_of(const Tensor& partitions, const Tensor& momentum, const Tensor& done,
-                   const ImageDims& dims, bool sharpen, std::int64_t iterations, bool of_solution) {
+                   const ImageDims& dims, bool sharpen, std::int64_t iterations, bool implicit) {
   return {.partitions = words_of(partitions),
           .momentum = span_of<double>("momentum", momentum, ScalarType::Double),
           .done = span_of<std::int32_t>("done", done, ScalarType::Int),
           .iterations = clamped(iterations),
-          .derivative = derivative_of(of_solution),
+          .derivative = derivative_of(implicit),
           .height_dim = dims.height,
           .width_dim = dims.width,
           .mode = mode_of(sharpen)};
 }
 
-Tensor find_gap(const Tensor& x, const Tensor& y, const Lam& row_lam, const Lam& column_lam,
+Tensor find_gap(const Tensor& x, const Tensor& y, const Lam& lam_rows, const Lam& lam_cols,
                 const std::optional<Tensor>& dual, const ImageDims& dims) {
   require_device_of("x", x, "y", y);
   require_device_of("x", x, "dual", dual);
   const Problem2d problem = {.x = view_of("x", x),
-                             .row_lam = row_lam,
-                             .column_lam = column_lam,
+                             .lam_rows = lam_rows,
+                             .lam_cols = lam_cols,
                              .height_dim = dims.height,
                              .width_dim = dims.width};
   const CallContext context(x, problem);
@@ -123,63 +122,60 @@ Tensor find_gap(const Tensor& x, const Tensor& y, const Lam& row_lam, const Lam&
 
 }  // namespace
 
-Solution2d solve2d(const Tensor& x, const Tensor& row_lam, const Tensor& column_lam,
+Solution2d solve2d(const Tensor& x, const Tensor& lam_rows, const Tensor& lam_cols,
                    const std::optional<Tensor>& start, std::int64_t height_dim,
                    std::int64_t width_dim, bool sharpen, bool accelerated, std::int64_t iterations,
-                   double tol, bool of_solution, bool keep_partitions, bool report) {
-  return solve(x, lam_of("row_lam", x, row_lam), lam_of("column_lam", x, column_lam), start,
+                   double tol, bool implicit, bool keep_partitions, bool report) {
+  return solve(x, lam_of("lam_rows", x, lam_rows), lam_of("lam_cols", x, lam_cols), start,
                require_image_dims("x", x.dim(), height_dim, width_dim), sharpen,
-               solver_of(start, accelerated, iterations, tol, of_solution), keep_partitions,
-               report);
+               solver_of(start, accelerated, iterations, tol, implicit), keep_partitions, report);
 }
 
-Solution2d solve2d_number(const Tensor& x, double row_lam, double column_lam,
+Solution2d solve2d_number(const Tensor& x, double lam_rows, double lam_cols,
                           const std::optional<Tensor>& start, std::int64_t height_dim,
                           std::int64_t width_dim, bool sharpen, bool accelerated,
-                          std::int64_t iterations, double tol, bool of_solution,
-                          bool keep_partitions, bool report) {
-  return solve(x, row_lam, column_lam, start,
+                          std::int64_t iterations, double tol, bool implicit, bool keep_partitions,
+                          bool report) {
+  return solve(x, lam_rows, lam_cols, start,
                require_image_dims("x", x.dim(), height_dim, width_dim), sharpen,
-               solver_of(start, accelerated, iterations, tol, of_solution), keep_partitions,
-               report);
+               solver_of(start, accelerated, iterations, tol, implicit), keep_partitions, report);
 }
 
 std::tuple<Tensor, Tensor, Tensor> backward2d(
     const Tensor& grad_y, const Tensor& partitions, const Tensor& momentum, const Tensor& done,
     std::int64_t height_dim, std::int64_t width_dim, bool sharpen, std::int64_t iterations,
-    bool of_solution, ScalarType x_dtype, std::int64_t row_lam_size,
-    const std::vector<std::int64_t>& row_lam_shared_dims, ScalarType row_lam_dtype,
-    std::int64_t column_lam_size, const std::vector<std::int64_t>& column_lam_shared_dims,
-    ScalarType column_lam_dtype, bool wants_x, bool wants_row_lam, bool wants_column_lam) {
+    bool implicit, ScalarType x_dtype, std::int64_t lam_rows_size,
+    const std::vector<std::int64_t>& lam_rows_shared_dims, ScalarType lam_rows_dtype,
+    std::int64_t lam_cols_size, const std::vector<std::int64_t>& lam_cols_shared_dims,
+    ScalarType lam_cols_dtype, bool wants_x, bool wants_lam_rows, bool wants_lam_cols) {
   const ImageDims dims = require_image_dims("grad_y", grad_y.dim(), height_dim, width_dim);
   require_device_of("grad_y", grad_y, "partitions", partitions);
   require_device_of("grad_y", grad_y, "momentum", momentum);
   require_device_of("grad_y", grad_y, "done", done);
   Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
-  const LamGradient grad_row_lam(wants_row_lam, grad_y, dims.width, row_lam_size, x_dtype);
-  const LamGradient grad_column_lam(wants_column_lam, grad_y, dims.height, column_lam_size,
-                                    x_dtype);
+  const LamGradient grad_lam_rows(wants_lam_rows, grad_y, dims.width, lam_rows_size, x_dtype);
+  const LamGradient grad_lam_cols(wants_lam_cols, grad_y, dims.height, lam_cols_size, x_dtype);
   const Gradients2d gradients = {.x = wants_x ? output_view_of("grad_x", grad_x) : View{},
-                                 .row_lam = grad_row_lam.view("grad_row_lam"),
-                                 .column_lam = grad_column_lam.view("grad_column_lam")};
+                                 .lam_rows = grad_lam_rows.view("grad_lam_rows"),
+                                 .lam_cols = grad_lam_cols.view("grad_lam_cols")};
   const Solved2d solved =
-      solved_of(partitions, momentum, done, dims, sharpen, iterations, of_solution);
+      solved_of(partitions, momentum, done, dims, sharpen, iterations, implicit);
   const CallContext context(grad_y,
                             {.x = view_of("grad_y", grad_y),
-                             .row_lam = lam_like(gradients.row_lam),
-                             .column_lam = lam_like(gradients.column_lam),
+                             .lam_rows = lam_like(gradients.lam_rows),
+                             .lam_cols = lam_like(gradients.lam_cols),
                              .height_dim = dims.height,
                              .width_dim = dims.width},
-                            {.derivative = derivative_of(of_solution)});
+                            {.derivative = derivative_of(implicit)});
   raise_unless_ok(prox_tv2d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
-  return {std::move(grad_x), grad_row_lam.share(row_lam_shared_dims, row_lam_dtype),
-          grad_column_lam.share(column_lam_shared_dims, column_lam_dtype)};
+  return {std::move(grad_x), grad_lam_rows.share(lam_rows_shared_dims, lam_rows_dtype),
+          grad_lam_cols.share(lam_cols_shared_dims, lam_cols_dtype)};
 }
 
 Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& done,
-             const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_row_lam,
-             const std::optional<Tensor>& tangent_column_lam, std::int64_t height_dim,
-             std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool of_solution,
+             const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_lam_rows,
+             const std::optional<Tensor>& tangent_lam_cols, std::int64_t height_dim,
+             std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool implicit,
              std::int64_t height, std::int64_t width, ScalarType dtype) {
   // One dimension less than x: bytes stand for the pixels.
   const ImageDims dims =
@@ -187,8 +183,8 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
   require_device_of("partitions", partitions, "momentum", momentum);
   require_device_of("partitions", partitions, "done", done);
   require_device_of("partitions", partitions, "tangent_x", tangent_x);
-  require_device_of("partitions", partitions, "tangent_row_lam", tangent_row_lam);
-  require_device_of("partitions", partitions, "tangent_column_lam", tangent_column_lam);
+  require_device_of("partitions", partitions, "tangent_lam_rows", tangent_lam_rows);
+  require_device_of("partitions", partitions, "tangent_lam_cols", tangent_lam_cols);
   Tensor tangent_y = [&] {
     if (tangent_x) return make_like(*tangent_x, dtype);
     const auto batch = partitions.sizes();
@@ -199,13 +195,13 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
     return make_tensor(shape, dtype, partitions);
   }();
   const Solved2d solved =
-      solved_of(partitions, momentum, done, dims, sharpen, iterations, of_solution);
+      solved_of(partitions, momentum, done, dims, sharpen, iterations, implicit);
   const Tangents2d tangents = {.x = view_of("tangent_x", tangent_x),
-                               .row_lam = view_of("tangent_row_lam", tangent_row_lam),
-                               .column_lam = view_of("tangent_column_lam", tangent_column_lam)};
+                               .lam_rows = view_of("tangent_lam_rows", tangent_lam_rows),
+                               .lam_cols = view_of("tangent_lam_cols", tangent_lam_cols)};
   const CallContext context(tangent_y, {.x = view_of("tangent_y", tangent_y),
-                                        .row_lam = lam_like(tangents.row_lam),
-                                        .column_lam = lam_like(tangents.column_lam),
+                                        .lam_rows = lam_like(tangents.lam_rows),
+                                        .lam_cols = lam_like(tangents.lam_cols),
                                         .height_dim = dims.height,
                                         .width_dim = dims.width});
   raise_unless_ok(
@@ -213,17 +209,17 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
   return tangent_y;
 }
 
-Tensor find_gap2d(const Tensor& x, const Tensor& y, const Tensor& row_lam, const Tensor& column_lam,
+Tensor find_gap2d(const Tensor& x, const Tensor& y, const Tensor& lam_rows, const Tensor& lam_cols,
                   const std::optional<Tensor>& dual, std::int64_t height_dim,
                   std::int64_t width_dim) {
-  return find_gap(x, y, lam_of("row_lam", x, row_lam), lam_of("column_lam", x, column_lam), dual,
+  return find_gap(x, y, lam_of("lam_rows", x, lam_rows), lam_of("lam_cols", x, lam_cols), dual,
                   require_image_dims("x", x.dim(), height_dim, width_dim));
 }
 
-Tensor find_gap2d_number(const Tensor& x, const Tensor& y, double row_lam, double column_lam,
+Tensor find_gap2d_number(const Tensor& x, const Tensor& y, double lam_rows, double lam_cols,
                          const std::optional<Tensor>& dual, std::int64_t height_dim,
                          std::int64_t width_dim) {
-  return find_gap(x, y, row_lam, column_lam, dual,
+  return find_gap(x, y, lam_rows, lam_cols, dual,
                   require_image_dims("x", x.dim(), height_dim, width_dim));
 }
 

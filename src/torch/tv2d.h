@@ -19,43 +19,43 @@ using torch::stable::Tensor;
 /// `partitions` has the shape of x's batch, then the bytes of an image in all saved iterations, as
 /// many as it takes: but the core mixes those of different images. It can be taken apart by who
 /// knows how (python/tautstring/_vmap.py). `momentum` has an element an iteration behind x's batch.
-/// Both have none where they are not kept; the momentum neither of_solution. `done`, the
+/// Both have none where they are not kept; the momentum neither implicit. `done`, the
 /// iterations of each image, is there in any case; `gap` and `dual` (in the arithmetic's dtype)
 /// where `report` asks for them, else they are empty.
 using Solution2d = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 
-Solution2d solve2d(const Tensor& x, const Tensor& row_lam, const Tensor& column_lam,
+Solution2d solve2d(const Tensor& x, const Tensor& lam_rows, const Tensor& lam_cols,
                    const std::optional<Tensor>& start, std::int64_t height_dim,
                    std::int64_t width_dim, bool sharpen, bool accelerated, std::int64_t iterations,
-                   double tol, bool of_solution, bool keep_partitions, bool report);
-Solution2d solve2d_number(const Tensor& x, double row_lam, double column_lam,
+                   double tol, bool implicit, bool keep_partitions, bool report);
+Solution2d solve2d_number(const Tensor& x, double lam_rows, double lam_cols,
                           const std::optional<Tensor>& start, std::int64_t height_dim,
                           std::int64_t width_dim, bool sharpen, bool accelerated,
-                          std::int64_t iterations, double tol, bool of_solution,
-                          bool keep_partitions, bool report);
+                          std::int64_t iterations, double tol, bool implicit, bool keep_partitions,
+                          bool report);
 
 /// The gradients of x (in `x_dtype`) and of the lams, each summed as in backward1d. One not wanted
 /// is empty.
 std::tuple<Tensor, Tensor, Tensor> backward2d(
     const Tensor& grad_y, const Tensor& partitions, const Tensor& momentum, const Tensor& done,
     std::int64_t height_dim, std::int64_t width_dim, bool sharpen, std::int64_t iterations,
-    bool of_solution, ScalarType x_dtype, std::int64_t row_lam_size,
-    const std::vector<std::int64_t>& row_lam_shared_dims, ScalarType row_lam_dtype,
-    std::int64_t column_lam_size, const std::vector<std::int64_t>& column_lam_shared_dims,
-    ScalarType column_lam_dtype, bool wants_x, bool wants_row_lam, bool wants_column_lam);
+    bool implicit, ScalarType x_dtype, std::int64_t lam_rows_size,
+    const std::vector<std::int64_t>& lam_rows_shared_dims, ScalarType lam_rows_dtype,
+    std::int64_t lam_cols_size, const std::vector<std::int64_t>& lam_cols_shared_dims,
+    ScalarType lam_cols_dtype, bool wants_x, bool wants_lam_rows, bool wants_lam_cols);
 
 /// The forward derivative, of images of the given size.
 Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& done,
-             const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_row_lam,
-             const std::optional<Tensor>& tangent_column_lam, std::int64_t height_dim,
-             std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool of_solution,
+             const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_lam_rows,
+             const std::optional<Tensor>& tangent_lam_cols, std::int64_t height_dim,
+             std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool implicit,
              std::int64_t height, std::int64_t width, ScalarType dtype);
 
 /// What y is above the optimum, at most: float64, of the shape of x's batch.
-Tensor find_gap2d(const Tensor& x, const Tensor& y, const Tensor& row_lam, const Tensor& column_lam,
+Tensor find_gap2d(const Tensor& x, const Tensor& y, const Tensor& lam_rows, const Tensor& lam_cols,
                   const std::optional<Tensor>& dual, std::int64_t height_dim,
                   std::int64_t width_dim);
-Tensor find_gap2d_number(const Tensor& x, const Tensor& y, double row_lam, double column_lam,
+Tensor find_gap2d_number(const Tensor& x, const Tensor& y, double lam_rows, double lam_cols,
                          const std::optional<Tensor>& dual, std::int64_t height_dim,
                          std::int64_t width_dim);
 

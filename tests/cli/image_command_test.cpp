@@ -42,7 +42,7 @@ std::vector<float> solve_whole(const TestImage& image, double lam, const Solver2
   const std::int64_t w = image.width;
   const std::int64_t b = image.bands;
   const View pictures = view(values.data(), {b, image.height, w}, {1, w * b, b});
-  EXPECT_TRUE(prox_tv2d({.x = pictures, .row_lam = lam, .column_lam = lam, .mode = mode}, solver,
+  EXPECT_TRUE(prox_tv2d({.x = pictures, .lam_rows = lam, .lam_cols = lam, .mode = mode}, solver,
                         {.y = pictures})
                   .ok());
   return values;
@@ -51,7 +51,7 @@ std::vector<float> solve_whole(const TestImage& image, double lam, const Solver2
 const Solver2d kDefaultSolver = {.method = Method2d::accelerated,
                                  .iterations = 256,
                                  .tol = 1e-4,
-                                 .derivative = Derivative2d::of_solution};
+                                 .derivative = Derivative2d::implicit};
 
 class ImageCommand : public TempFolder {
  protected:

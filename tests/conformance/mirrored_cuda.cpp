@@ -201,8 +201,8 @@ void for_each_array(NewtonForward1d& call, Use use) {
 template <class Use>
 void for_each_array(Forward2d& call, Use use) {
   use(call.x);
-  use(call.row_lam.array);
-  use(call.column_lam.array);
+  use(call.lam_rows.array);
+  use(call.lam_cols.array);
   use(call.start);
   use(call.y);
   use(call.dual);
@@ -210,8 +210,8 @@ void for_each_array(Forward2d& call, Use use) {
 template <class Use>
 void for_each_array(Gap2d& call, Use use) {
   use(call.x);
-  use(call.row_lam.array);
-  use(call.column_lam.array);
+  use(call.lam_rows.array);
+  use(call.lam_cols.array);
   use(call.y);
   use(call.dual);
 }
@@ -219,14 +219,14 @@ template <class Use>
 void for_each_array(Backward2d& call, Use use) {
   use(call.grad_y);
   use(call.grad_x);
-  use(call.grad_row_lam);
-  use(call.grad_column_lam);
+  use(call.grad_lam_rows);
+  use(call.grad_lam_cols);
 }
 template <class Use>
 void for_each_array(Jvp2d& call, Use use) {
   use(call.tangent_x);
-  use(call.tangent_row_lam);
-  use(call.tangent_column_lam);
+  use(call.tangent_lam_rows);
+  use(call.tangent_lam_cols);
   use(call.tangent_y);
 }
 
@@ -242,9 +242,8 @@ void for_each_list(NewtonForward1d& call, Use use) {
 template <class Use>
 void for_each_list(Forward2d& call, Use use) {
   const std::int64_t images = call.images.count;
-  const bool of_solution = call.solver.derivative == Derivative2d::of_solution;
-  use(call.partitions,
-      SavedPasses(call.images).words() * (of_solution ? 1 : call.solver.iterations));
+  const bool implicit = call.solver.derivative == Derivative2d::implicit;
+  use(call.partitions, SavedPasses(call.images).words() * (implicit ? 1 : call.solver.iterations));
   use(call.momentum, images * call.solver.iterations);
   use(call.gap, images);
   use(call.iterations, images);
@@ -256,21 +255,20 @@ void for_each_list(Gap2d& call, Use use) {
 template <class Call, class Use>
 void for_each_list(Call& call, Use use) {
   SolvedImages& solved = call.solved;
-  const bool of_solution = solved.derivative == Derivative2d::of_solution;
-  use(solved.partitions,
-      SavedPasses(solved.images).words() * (of_solution ? 1 : solved.iterations));
+  const bool implicit = solved.derivative == Derivative2d::implicit;
+  use(solved.partitions, SavedPasses(solved.images).words() * (implicit ? 1 : solved.iterations));
   use(solved.momentum, solved.images.count * solved.iterations);
   use(solved.done, solved.images.count);
 }
 
 /// What a caller who knows the call asks for.
 Workspace2d request_of(const Forward2d& call) {
-  return {call.images, call.x.dtype, is_by_edge(call.row_lam.array, call.column_lam.array),
+  return {call.images, call.x.dtype, is_by_edge(call.lam_rows.array, call.lam_cols.array),
           is_plain(call)};
 }
 Workspace2d request_of(const Backward2d& call) {
-  return {call.solved.images, call.grad_y.dtype,
-          is_by_edge(call.grad_row_lam, call.grad_column_lam), is_plain(call)};
+  return {call.solved.images, call.grad_y.dtype, is_by_edge(call.grad_lam_rows, call.grad_lam_cols),
+          is_plain(call)};
 }
 Workspace2d request_of(const Gap2d& call) {
   return {.images = call.images, .dtype = call.x.dtype};

@@ -26,14 +26,14 @@ TEST(ImagesRefused, ABadLamMakesItsImageNanAndNoOther) {
                               {.method = Method2d::accelerated,
                                .iterations = 40,
                                .tol = 1e-3,
-                               .derivative = Derivative2d::of_solution}};
+                               .derivative = Derivative2d::implicit}};
   for (const Solver2d& solver : solvers) {
     const SolvedImagesCall expected(good, solver);
     const ImageBatch expected_gradient = expected.backward(g);
     for (const double value : {-1.0, kNan}) {
       for (const bool of_rows : {true, false}) {
         ImageBatch bad = good;
-        std::vector<double>& lams = of_rows ? bad.row_lam : bad.column_lam;
+        std::vector<double>& lams = of_rows ? bad.lam_rows : bad.lam_cols;
         lams[lams.size() / kCount * kBad + 30] = value;
         const SolvedImagesCall call(bad, solver);
         const ImageBatch gradient = call.backward(g);

@@ -19,8 +19,8 @@ constexpr int kIterations = 3;
 /// A valid forward call on two images. Each test makes one part of it invalid.
 struct ImagesCall {
   std::vector<float> x = std::vector<float>(kPixels, 1), y = std::vector<float>(kPixels, -7);
-  std::vector<float> row_lam = std::vector<float>(2 * kHeight * (kWidth - 1), 1);
-  std::vector<float> column_lam = {1, 2};
+  std::vector<float> lam_rows = std::vector<float>(2 * kHeight * (kWidth - 1), 1);
+  std::vector<float> lam_cols = {1, 2};
   std::vector<float> start = std::vector<float>(kPixels), dual = std::vector<float>(kPixels, -7);
   std::vector<double> momentum = std::vector<double>(2 * kIterations, -7);
   std::vector<double> gap = std::vector<double>(2, -7);
@@ -28,8 +28,8 @@ struct ImagesCall {
   std::vector<std::uint32_t> partitions =
       std::vector<std::uint32_t>(kIterations * 2 * (kHeight + kWidth), 0xABCDU);
   Problem2d problem = {.x = images(x),
-                       .row_lam = tautstring::view(row_lam.data(), {2, kHeight, kWidth - 1}),
-                       .column_lam = tautstring::view(column_lam.data(), {2, 1, 1})};
+                       .lam_rows = tautstring::view(lam_rows.data(), {2, kHeight, kWidth - 1}),
+                       .lam_cols = tautstring::view(lam_cols.data(), {2, 1, 1})};
   Solver2d solver = {.iterations = kIterations, .start = images(start)};
   Results2d results = {.y = images(y),
                        .partitions = partitions,
@@ -89,30 +89,30 @@ std::span<Item> over(std::vector<float>& memory, std::size_t count) {
 }
 
 const Spoiled kSpoiled[] = {
-    {"NegativeRowLam", "row_lam", -1, [](ImagesCall& c) { c.row_lam[7] = -1; }},
-    {"NanRowLam", "row_lam", kNan, [](ImagesCall& c) { c.row_lam[0] = std::nanf(""); }},
-    {"NegativeColumnLam", "column_lam", -2, [](ImagesCall& c) { c.column_lam[1] = -2; }},
-    {"NanColumnLam", "column_lam", kNan, [](ImagesCall& c) { c.column_lam[1] = std::nanf(""); }},
-    {"NegativeRowLamNumber", "row_lam", -0.5, [](ImagesCall& c) { c.problem.row_lam = -0.5; }},
-    {"NanColumnLamNumber", "column_lam", kNan, [](ImagesCall& c) { c.problem.column_lam = kNan; }},
-    {"RowLamOfOtherWidth", "row_lam", 4,
-     [](ImagesCall& c) { c.problem.row_lam = ImagesCall::images(c.x); }},
-    {"ColumnLamOfOtherHeight", "column_lam", 3,
-     [](ImagesCall& c) { c.problem.column_lam = ImagesCall::images(c.x); }},
-    {"RowLamThatWouldEnlargeX", "row_lam", 3,
+    {"NegativeRowLam", "lam_rows", -1, [](ImagesCall& c) { c.lam_rows[7] = -1; }},
+    {"NanRowLam", "lam_rows", kNan, [](ImagesCall& c) { c.lam_rows[0] = std::nanf(""); }},
+    {"NegativeColumnLam", "lam_cols", -2, [](ImagesCall& c) { c.lam_cols[1] = -2; }},
+    {"NanColumnLam", "lam_cols", kNan, [](ImagesCall& c) { c.lam_cols[1] = std::nanf(""); }},
+    {"NegativeRowLamNumber", "lam_rows", -0.5, [](ImagesCall& c) { c.problem.lam_rows = -0.5; }},
+    {"NanColumnLamNumber", "lam_cols", kNan, [](ImagesCall& c) { c.problem.lam_cols = kNan; }},
+    {"RowLamOfOtherWidth", "lam_rows", 4,
+     [](ImagesCall& c) { c.problem.lam_rows = ImagesCall::images(c.x); }},
+    {"ColumnLamOfOtherHeight", "lam_cols", 3,
+     [](ImagesCall& c) { c.problem.lam_cols = ImagesCall::images(c.x); }},
+    {"RowLamThatWouldEnlargeX", "lam_rows", 3,
      [](ImagesCall& c) {
-       c.problem.row_lam = view(c.row_lam.data(), {3, 1, 1});
+       c.problem.lam_rows = view(c.lam_rows.data(), {3, 1, 1});
      }},
-    {"ColumnLamThatWouldEnlargeX", "column_lam", 3,
+    {"ColumnLamThatWouldEnlargeX", "lam_cols", 3,
      [](ImagesCall& c) {
-       c.problem.column_lam = view(c.row_lam.data(), {3, 1, 1});
+       c.problem.lam_cols = view(c.lam_rows.data(), {3, 1, 1});
      }},
-    {"ColumnLamOfMoreDims", "column_lam", 4,
+    {"ColumnLamOfMoreDims", "lam_cols", 4,
      [](ImagesCall& c) {
-       c.problem.column_lam = view(c.column_lam.data(), {1, 2, 1, 1});
+       c.problem.lam_cols = view(c.lam_cols.data(), {1, 2, 1, 1});
      }},
-    {"ColumnLamNull", "column_lam", kNothing,
-     [](ImagesCall& c) { c.problem.column_lam.array.data = nullptr; }},
+    {"ColumnLamNull", "lam_cols", kNothing,
+     [](ImagesCall& c) { c.problem.lam_cols.array.data = nullptr; }},
     {"HeightDimTooLarge", "height_dim", 3, [](ImagesCall& c) { c.problem.height_dim = 3; }},
     {"WidthDimTooSmall", "width_dim", -4, [](ImagesCall& c) { c.problem.width_dim = -4; }},
     {"OneDimForBoth", "width_dim", 1, [](ImagesCall& c) { c.problem.width_dim = 1; }},
@@ -139,13 +139,13 @@ const Spoiled kSpoiled[] = {
     {"YPartlyOverX", "y", kNothing,
      [](ImagesCall& c) {
        c.problem.x = view(c.y.data(), {1, 3, 4});
-       c.problem.row_lam = c.problem.column_lam = 1.0;
+       c.problem.lam_rows = c.problem.lam_cols = 1.0;
        c.results = {.y = view(c.y.data() + 4, {1, 3, 4})};
        c.solver.start = {};
      }},
     {"YOverRowLam", "y", kNothing,
      [](ImagesCall& c) {
-       c.problem.row_lam = view(c.y.data(), {2, 3, 3});
+       c.problem.lam_rows = view(c.y.data(), {2, 3, 3});
      }},
     {"YOverStart", "y", kNothing, [](ImagesCall& c) { c.solver.start = c.results.y; }},
     {"YOverDual", "y", kNothing, [](ImagesCall& c) { c.results.dual = c.results.y; }},
@@ -165,7 +165,7 @@ const Spoiled kSpoiled[] = {
     {"PartitionsTooShort", "partitions", 4,
      [](ImagesCall& c) { c.results.partitions = c.results.partitions.first(4); }},
     {"PartitionsOfOtherDerivatives", "partitions", 42,
-     [](ImagesCall& c) { c.solver.derivative = Derivative2d::of_solution; }},
+     [](ImagesCall& c) { c.solver.derivative = Derivative2d::implicit; }},
     {"PartitionsOfFarTooManyIterations", "partitions", 42,
      [](ImagesCall& c) { c.solver.iterations = std::numeric_limits<int>::max(); }},
     {"PartitionsOverX", "partitions", kNothing,
@@ -182,11 +182,11 @@ const Spoiled kSpoiled[] = {
     {"GapOverMomentum", "momentum", kNothing,
      [](ImagesCall& c) { c.results.gap = c.results.momentum.first(2); }},
     {"GapOverRowLam", "gap", kNothing,
-     [](ImagesCall& c) { c.results.gap = over<double>(c.row_lam, 2); }},
+     [](ImagesCall& c) { c.results.gap = over<double>(c.lam_rows, 2); }},
     {"IterationsTooShort", "iterations", 1,
      [](ImagesCall& c) { c.results.iterations = c.results.iterations.first(1); }},
     {"IterationsOverColumnLam", "iterations", kNothing,
-     [](ImagesCall& c) { c.results.iterations = over<std::int32_t>(c.column_lam, 2); }},
+     [](ImagesCall& c) { c.results.iterations = over<std::int32_t>(c.lam_cols, 2); }},
     {"MisalignedX", "x", kNothing,
      [](ImagesCall& c) {
        c.problem.x.data = reinterpret_cast<const std::byte*>(c.x.data()) + 1;
@@ -232,16 +232,16 @@ TEST(ImagesArguments, ABadValueIsFoundAtItsPlaceInTheArgument) {
   std::vector<float> x(30), y(30), rows(24, 1), columns(15, 1);
   const auto solve = [&] {
     return prox_tv2d({.x = view(x.data(), {2, 3, 5}),
-                      .row_lam = view(rows.data(), {2, 3, 4}),
-                      .column_lam = view(columns.data(), {1, 3, 5}),
+                      .lam_rows = view(rows.data(), {2, 3, 4}),
+                      .lam_cols = view(columns.data(), {1, 3, 5}),
                       .height_dim = 0,
                       .width_dim = 2},
                      {}, {.y = view(y.data(), {2, 3, 5})});
   };
   columns[9] = -3;
-  EXPECT_EQ(message(solve()), "column_lam: must be >= 0 and not NaN, got -3 at index 9");
+  EXPECT_EQ(message(solve()), "lam_cols: must be >= 0 and not NaN, got -3 at index 9");
   rows[23] = -2;
-  EXPECT_EQ(message(solve()), "row_lam: must be >= 0 and not NaN, got -2 at index 23");
+  EXPECT_EQ(message(solve()), "lam_rows: must be >= 0 and not NaN, got -2 at index 23");
 }
 
 TEST(ImagesArguments, OfBackwardAreChecked) {
@@ -260,7 +260,7 @@ TEST(ImagesArguments, OfBackwardAreChecked) {
   solved.partitions = solved.partitions.first(3);
   EXPECT_EQ(argument(solved, grad_y, {.x = grad_x}), "solved.partitions");
   solved = call.solved();
-  solved.derivative = Derivative2d::of_solution;
+  solved.derivative = Derivative2d::implicit;
   EXPECT_EQ(argument(solved, grad_y, {.x = grad_x}), "solved.partitions");
   solved = call.solved();
   solved.momentum = solved.momentum.first(5);
@@ -274,12 +274,12 @@ TEST(ImagesArguments, OfBackwardAreChecked) {
   solved = call.solved();
   EXPECT_EQ(argument(solved, {}, {.x = grad_x}), "grad_y");
   EXPECT_EQ(argument(solved, grad_y, {.x = view(out.data(), {2, 3, 3})}), "gradients.x");
-  EXPECT_EQ(argument(solved, grad_y, {.row_lam = grad_x}), "gradients.row_lam");
-  EXPECT_EQ(argument(solved, grad_y, {.column_lam = view(out.data(), {1, 1, 4})}),
-            "gradients.column_lam");
-  EXPECT_EQ(argument(solved, grad_y, {.column_lam = view(g.data(), {2, 2, 4})}),
-            "gradients.column_lam");
-  EXPECT_EQ(argument(solved, grad_y, {.x = grad_x, .row_lam = view(out.data(), {2, 3, 3})}),
+  EXPECT_EQ(argument(solved, grad_y, {.lam_rows = grad_x}), "gradients.lam_rows");
+  EXPECT_EQ(argument(solved, grad_y, {.lam_cols = view(out.data(), {1, 1, 4})}),
+            "gradients.lam_cols");
+  EXPECT_EQ(argument(solved, grad_y, {.lam_cols = view(g.data(), {2, 2, 4})}),
+            "gradients.lam_cols");
+  EXPECT_EQ(argument(solved, grad_y, {.x = grad_x, .lam_rows = view(out.data(), {2, 3, 3})}),
             "gradients.x");
 }
 
@@ -295,10 +295,10 @@ TEST(ImagesArguments, OfJvpAreChecked) {
   };
   EXPECT_EQ(argument({}, {}), "tangent_y");
   EXPECT_EQ(argument({.x = view(v.data(), {2, 3, 3})}, tangent_y), "tangents.x");
-  EXPECT_EQ(argument({.row_lam = ImagesCall::images(v)}, tangent_y), "tangents.row_lam");
-  EXPECT_EQ(argument({.column_lam = ImagesCall::images(v)}, tangent_y), "tangents.column_lam");
+  EXPECT_EQ(argument({.lam_rows = ImagesCall::images(v)}, tangent_y), "tangents.lam_rows");
+  EXPECT_EQ(argument({.lam_cols = ImagesCall::images(v)}, tangent_y), "tangents.lam_cols");
   EXPECT_EQ(argument({.x = view(out.data(), {2, 3, 4}, {12, 1, 3})}, tangent_y), "tangent_y");
-  EXPECT_EQ(argument({.row_lam = view(out.data(), {2, 3, 3})}, tangent_y), "tangent_y");
+  EXPECT_EQ(argument({.lam_rows = view(out.data(), {2, 3, 3})}, tangent_y), "tangent_y");
 }
 
 TEST(ImagesArguments, CountsAndSizes) {

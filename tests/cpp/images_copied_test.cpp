@@ -31,15 +31,13 @@ TEST(ImagesCopied, KeepEveryBit) {
     for (std::uint64_t& word : bits) word = random();
     std::vector<std::byte> x = bytes_of(bits);
     for (const Mode mode : {Mode::smooth, Mode::sharp}) {
-      for (const Derivative2d derivative :
-           {Derivative2d::of_iterations, Derivative2d::of_solution}) {
+      for (const Derivative2d derivative : {Derivative2d::unrolled, Derivative2d::implicit}) {
         std::vector<std::byte> y(x.size());
         const auto size = kPixels * static_cast<std::size_t>(size_of(dtype));
         std::vector<double> gap(1, -7), momentum(3, -7), dual(kPixels, -7);
         std::vector<std::int32_t> iterations(1, -7);
-        std::vector<std::uint32_t> partitions(static_cast<std::size_t>(
-            saved_words2d(view(dual.data(), {kHeight, kWidth}),
-                          derivative == Derivative2d::of_solution ? 1 : 3)));
+        std::vector<std::uint32_t> partitions(static_cast<std::size_t>(saved_words2d(
+            view(dual.data(), {kHeight, kWidth}), derivative == Derivative2d::implicit ? 1 : 3)));
         const Status status = prox_tv2d(
             {.x = view(static_cast<const void*>(x.data()), dtype, {kHeight, kWidth}), .mode = mode},
             {.iterations = 3, .tol = 1e-3, .derivative = derivative},
@@ -92,8 +90,7 @@ TEST(ImagesCopied, HaveTheIdentityForADerivative) {
   v.x = g;
   for (const Mode mode : {Mode::smooth, Mode::sharp}) {
     for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
-      for (const Derivative2d derivative :
-           {Derivative2d::of_iterations, Derivative2d::of_solution}) {
+      for (const Derivative2d derivative : {Derivative2d::unrolled, Derivative2d::implicit}) {
         const SolvedImagesCall call(
             batch, {.method = method, .iterations = 4, .derivative = derivative}, mode);
         const ImageBatch gradient = call.backward(g);
@@ -101,10 +98,10 @@ TEST(ImagesCopied, HaveTheIdentityForADerivative) {
         EXPECT_EQ(bytes_of(call.jvp(v)), bytes_of(g));
         // The gradient of a lam: the effect of a step away from 0.
         const double sign = mode == Mode::sharp ? 1 : -1;
-        for (std::size_t e = 0; e < gradient.row_lam.size(); ++e) {
+        for (std::size_t e = 0; e < gradient.lam_rows.size(); ++e) {
           const std::size_t i = e / (kWidth - 1) * kWidth + e % (kWidth - 1);
           const double jump = batch.x[i + 1] > batch.x[i] ? 1 : -1;
-          ASSERT_EQ(gradient.row_lam[e], sign * jump * (g[i + 1] - g[i]));
+          ASSERT_EQ(gradient.lam_rows[e], sign * jump * (g[i + 1] - g[i]));
         }
         // If `done` is not given, the iterations of the call are used.
         Solved2d all = call.solved();
@@ -123,15 +120,15 @@ TEST(ImagesCopied, HaveTheIdentityForADerivative) {
 TEST(ImagesCopied, NeedAllTheirLamsToBeZero) {
   Random random(base_seed());
   const ImageBatch noise = random_images(random, 4, kHeight, kWidth, 1);
-  const std::vector<double> row_lam = {0, 0.5, 0, 0.5};
-  const std::vector<double> column_lam = {0, 0, 0.5, 0.5};
+  const std::vector<double> lam_rows = {0, 0.5, 0, 0.5};
+  const std::vector<double> lam_cols = {0, 0, 0.5, 0.5};
   std::vector<double> x = noise.x, y(x.size()), gap(4);
   std::vector<std::int32_t> iterations(4);
   const auto solve = [&](const std::vector<double>& from) {
     const Status status = prox_tv2d(
         {.x = view(from.data(), {4, kHeight, kWidth}),
-         .row_lam = view(row_lam.data(), {4, 1, 1}),
-         .column_lam = view(column_lam.data(), {4, 1, 1})},
+         .lam_rows = view(lam_rows.data(), {4, 1, 1}),
+         .lam_cols = view(lam_cols.data(), {4, 1, 1})},
         {.iterations = 2},
         {.y = view(y.data(), {4, kHeight, kWidth}), .gap = gap, .iterations = iterations});
     EXPECT_TRUE(status.ok()) << message(status);

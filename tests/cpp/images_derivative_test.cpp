@@ -20,7 +20,7 @@ struct Setting {
 std::vector<Setting> settings() {
   std::vector<Setting> all;
   for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
-    for (const Derivative2d derivative : {Derivative2d::of_iterations, Derivative2d::of_solution}) {
+    for (const Derivative2d derivative : {Derivative2d::unrolled, Derivative2d::implicit}) {
       for (const double tol : {0.0, 1e-3}) {
         for (const Mode mode : {Mode::smooth, Mode::sharp}) {
           all.push_back({{.method = method,
@@ -43,9 +43,9 @@ ImageBatch mixed_images(Random& random, std::int64_t height, std::int64_t width)
     for (std::size_t i = 0; i < size; ++i)
       lams[static_cast<std::size_t>(image) * size + i] *= factor;
   };
-  scale(batch.row_lam, 1, 0.1);
-  scale(batch.column_lam, 1, 0.1);
-  scale(batch.row_lam, 2, 3);
+  scale(batch.lam_rows, 1, 0.1);
+  scale(batch.lam_cols, 1, 0.1);
+  scale(batch.lam_rows, 2, 3);
   return batch;
 }
 
@@ -104,7 +104,7 @@ TEST(ImagesDerivative, OfTheSolutionIsTheMeanOverAComponent) {
        {std::pair{64, 64}, {65, 64}, {3, 1400}, {1, 4097}, {40, 33}, {1, 70}, {70, 1}}) {
     for (const double lam : {0.1, 1.0, 100.0}) {
       const SolvedImagesCall call(random_images(random, 2, height, width, lam),
-                                  {.iterations = 4, .derivative = Derivative2d::of_solution});
+                                  {.iterations = 4, .derivative = Derivative2d::implicit});
       const std::vector<double> g = random_images(random, 2, height, width, 1).x;
       const std::vector<double> grad_x = call.backward(g).x;
       for (std::int64_t image = 0; image < 2; ++image) {
@@ -157,7 +157,7 @@ TEST(ImagesDerivative, JvpIsTheDifferenceOfForwards) {
   for (const auto& [solver, mode] : settings()) {
     Solver2d own = solver;
     own.tol = 0;
-    if (own.derivative == Derivative2d::of_solution) {
+    if (own.derivative == Derivative2d::implicit) {
       own.iterations = own.method == Method2d::accelerated ? 1000 : 4000;
     }
     const ImageBatch batch = random_images(random, 1, 6, 5, 0.4);
@@ -165,9 +165,9 @@ TEST(ImagesDerivative, JvpIsTheDifferenceOfForwards) {
     const auto beside = [&](double step) {
       ImageBatch moved = batch;
       for (std::size_t i = 0; i < v.x.size(); ++i) moved.x[i] += step * v.x[i];
-      for (std::size_t i = 0; i < v.row_lam.size(); ++i) moved.row_lam[i] += step * v.row_lam[i];
-      for (std::size_t i = 0; i < v.column_lam.size(); ++i) {
-        moved.column_lam[i] += step * v.column_lam[i];
+      for (std::size_t i = 0; i < v.lam_rows.size(); ++i) moved.lam_rows[i] += step * v.lam_rows[i];
+      for (std::size_t i = 0; i < v.lam_cols.size(); ++i) {
+        moved.lam_cols[i] += step * v.lam_cols[i];
       }
       return SolvedImagesCall(moved, own, mode).y;
     };
@@ -195,8 +195,8 @@ TEST(ImagesDerivative, TangentsNotGivenAreZero) {
       for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
     };
     add({.x = views.x});
-    add({.row_lam = views.row_lam.array});
-    add({.column_lam = views.column_lam.array});
+    add({.lam_rows = views.lam_rows.array});
+    add({.lam_cols = views.lam_cols.array});
     const std::vector<double> together = call.jvp(v);
     for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(sum[i], together[i], 1e-12);
     add({});
@@ -214,12 +214,12 @@ TEST(ImagesDerivative, ALamOfALineIsOneOfAllItsEdges) {
     std::vector<double> rows(3 * 7), columns(6);
     for (double& value : rows) value = std::normal_distribution<double>()(random);
     for (double& value : columns) value = std::normal_distribution<double>()(random);
-    for (std::size_t i = 0; i < edges.row_lam.size(); ++i) edges.row_lam[i] = rows[i / 5];
-    for (std::size_t i = 0; i < edges.column_lam.size(); ++i) edges.column_lam[i] = columns[i % 6];
+    for (std::size_t i = 0; i < edges.lam_rows.size(); ++i) edges.lam_rows[i] = rows[i / 5];
+    for (std::size_t i = 0; i < edges.lam_cols.size(); ++i) edges.lam_cols[i] = columns[i % 6];
     std::vector<double> tangent(edges.x.size());
     ASSERT_TRUE(prox_tv2d_jvp(call.solved(),
-                              {.row_lam = view(rows.data(), {3, 7, 1}),
-                               .column_lam = view(columns.data(), {1, 1, 6})},
+                              {.lam_rows = view(rows.data(), {3, 7, 1}),
+                               .lam_cols = view(columns.data(), {1, 1, 6})},
                               view(tangent.data(), {3, 7, 6}))
                     .ok());
     const std::vector<double> expected = call.jvp(edges);
@@ -229,12 +229,12 @@ TEST(ImagesDerivative, ALamOfALineIsOneOfAllItsEdges) {
     const ImageBatch all = call.backward(g);
     std::vector<double> row_sums(3 * 7, -9), column_sums(3 * 6, -9);
     ASSERT_TRUE(prox_tv2d_backward(call.solved(), view(g.data(), {3, 7, 6}),
-                                   {.row_lam = view(row_sums.data(), {3, 7, 1}),
-                                    .column_lam = view(column_sums.data(), {3, 1, 6})})
+                                   {.lam_rows = view(row_sums.data(), {3, 7, 1}),
+                                    .lam_cols = view(column_sums.data(), {3, 1, 6})})
                     .ok());
-    for (std::size_t i = 0; i < all.row_lam.size(); ++i) row_sums[i / 5] -= all.row_lam[i];
-    for (std::size_t i = 0; i < all.column_lam.size(); ++i) {
-      column_sums[i / 36 * 6 + i % 6] -= all.column_lam[i];
+    for (std::size_t i = 0; i < all.lam_rows.size(); ++i) row_sums[i / 5] -= all.lam_rows[i];
+    for (std::size_t i = 0; i < all.lam_cols.size(); ++i) {
+      column_sums[i / 36 * 6 + i % 6] -= all.lam_cols[i];
     }
     for (const double rest : row_sums) ASSERT_NEAR(rest, 0, 1e-12);
     for (const double rest : column_sums) ASSERT_NEAR(rest, 0, 1e-12);

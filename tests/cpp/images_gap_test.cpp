@@ -25,14 +25,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 double gap_of(const IntegerProblem2d& p, const std::vector<double>& y,
               const std::vector<double>& dual = {}, DType x_dtype = DType::float64,
               DType y_dtype = DType::float64) {
-  const std::vector<double> row_lam = as_doubles(p.row_lam);
-  const std::vector<double> column_lam = as_doubles(p.column_lam);
+  const std::vector<double> lam_rows = as_doubles(p.lam_rows);
+  const std::vector<double> lam_cols = as_doubles(p.lam_cols);
   Array x_array(x_dtype, as_doubles(p.x)), y_array(y_dtype, y);
   std::vector<double> gap(1, -7);
   const Status status =
       gap2d({.x = x_array.view({p.height, p.width}),
-             .row_lam = view(row_lam.data(), {p.height, p.width - 1}),
-             .column_lam = view(column_lam.data(), {p.height - 1, p.width})},
+             .lam_rows = view(lam_rows.data(), {p.height, p.width - 1}),
+             .lam_cols = view(lam_cols.data(), {p.height - 1, p.width})},
             {.y = y_array.view({p.height, p.width}),
              .dual = dual.empty() ? ConstView{} : view(dual.data(), {p.height, p.width})},
             gap);
@@ -111,20 +111,19 @@ TEST(ImagesGap, OfAResultIsNotMoreThanTheOneThatCameWithIt) {
   for (int round = 0; round < 200; ++round) {
     const IntegerImage image = random_image(random, 24);
     const IntegerProblem2d& p = image.problem;
-    const std::vector<double> row_lam = as_doubles(p.row_lam);
-    const std::vector<double> column_lam = as_doubles(p.column_lam);
+    const std::vector<double> lam_rows = as_doubles(p.lam_rows);
+    const std::vector<double> lam_cols = as_doubles(p.lam_cols);
     const long double optimum = objective(p, image.optimum);
     for (const DType dtype : {DType::float32, DType::float64}) {
       Array x(dtype, as_doubles(p.x)), y(dtype, p.x.size()), dual(dtype, p.x.size());
       const Problem2d problem = {.x = x.view({p.height, p.width}),
-                                 .row_lam = view(row_lam.data(), {p.height, p.width - 1}),
-                                 .column_lam = view(column_lam.data(), {p.height - 1, p.width})};
+                                 .lam_rows = view(lam_rows.data(), {p.height, p.width - 1}),
+                                 .lam_cols = view(lam_cols.data(), {p.height - 1, p.width})};
       const Solver2d solver = {
           .method = random() % 2 == 0 ? Method2d::dykstra : Method2d::accelerated,
           .iterations = 1 + static_cast<int>(random() % 40),
           .tol = random() % 2 == 0 ? 0 : 1e-6,
-          .derivative =
-              random() % 2 == 0 ? Derivative2d::of_solution : Derivative2d::of_iterations};
+          .derivative = random() % 2 == 0 ? Derivative2d::implicit : Derivative2d::unrolled};
       std::vector<double> own(1);
       const Status status = prox_tv2d(
           problem, solver,
@@ -160,10 +159,10 @@ TEST(ImagesGap, ThatComesWithAResultIsOfWhatIsReturned) {
         .method = Method2d::accelerated,
         .iterations = 100,
         .tol = 1e-4,
-        .derivative = random() % 2 == 0 ? Derivative2d::of_solution : Derivative2d::of_iterations};
+        .derivative = random() % 2 == 0 ? Derivative2d::implicit : Derivative2d::unrolled};
     std::vector<double> gap(1);
     const Problem2d problem = {
-        .x = x.view({kHeight, kWidth}), .row_lam = lam, .column_lam = lam, .mode = mode};
+        .x = x.view({kHeight, kWidth}), .lam_rows = lam, .lam_cols = lam, .mode = mode};
     const Status status = prox_tv2d(
         problem, solver,
         {.y = y.view({kHeight, kWidth}), .dual = dual.view({kHeight, kWidth}), .gap = gap});
@@ -173,7 +172,7 @@ TEST(ImagesGap, ThatComesWithAResultIsOfWhatIsReturned) {
     for (std::size_t i = 0; mode == Mode::sharp && i < own.size(); ++i) {
       smooth[i] = own[i] - (smooth[i] - own[i]);
     }
-    const Problem2d of_smooth = {.x = x.view({kHeight, kWidth}), .row_lam = lam, .column_lam = lam};
+    const Problem2d of_smooth = {.x = x.view({kHeight, kWidth}), .lam_rows = lam, .lam_cols = lam};
     const double best = gap_of(of_smooth, {.y = view(smooth.data(), sizes)});
     reference::Problem2d image = {kHeight, kWidth, own,
                                   std::vector<double>(kHeight * (kWidth - 1), lam),
@@ -250,16 +249,16 @@ TEST(ImagesGap, SeesStridesAndBatchesAsTheyAre) {
   const auto y = turned(solved.y, kHeight, kWidth, {1, kWidth * kCount, kCount}, 0);
   const auto dual =
       turned(solved.dual, kHeight, kWidth, {-kPixels, -kWidth, -1}, kCount * kPixels - 1);
-  const auto row_lam =
-      turned(batch.row_lam, kHeight, kWidth - 1, {kHeight * (kWidth - 1), 1, kHeight}, 0);
-  const auto column_lam =
-      turned(batch.column_lam, kHeight - 1, kWidth, {1, kWidth * kCount, kCount}, 0);
+  const auto lam_rows =
+      turned(batch.lam_rows, kHeight, kWidth - 1, {kHeight * (kWidth - 1), 1, kHeight}, 0);
+  const auto lam_cols =
+      turned(batch.lam_cols, kHeight - 1, kWidth, {1, kWidth * kCount, kCount}, 0);
   const Status status =
       gap2d({.x = view(x.data(), sizes, {kPixels, 1, kHeight}),
-             .row_lam = view(row_lam.data(), {kCount, kHeight, kWidth - 1},
-                             {kHeight * (kWidth - 1), 1, kHeight}),
-             .column_lam = view(column_lam.data(), {kCount, kHeight - 1, kWidth},
-                                {1, kWidth * kCount, kCount})},
+             .lam_rows = view(lam_rows.data(), {kCount, kHeight, kWidth - 1},
+                              {kHeight * (kWidth - 1), 1, kHeight}),
+             .lam_cols = view(lam_cols.data(), {kCount, kHeight - 1, kWidth},
+                              {1, kWidth * kCount, kCount})},
             {.y = view(y.data(), sizes, {1, kWidth * kCount, kCount}),
              .dual = view(dual.data() + kCount * kPixels - 1, sizes, {-kPixels, -kWidth, -1})},
             gap);
@@ -276,16 +275,16 @@ TEST(ImagesGap, DimsAndSharedLams) {
   std::vector<double> gap(4);
   // Batch in the middle: (6, 4, 5).
   ASSERT_TRUE(gap2d({.x = view(batch.x.data(), {6, 4, 5}),
-                     .row_lam = view(lam.data(), {1, 4, 1}),
-                     .column_lam = 0.3,
+                     .lam_rows = view(lam.data(), {1, 4, 1}),
+                     .lam_cols = 0.3,
                      .height_dim = 0,
                      .width_dim = 2},
                     {.y = view(y.data(), {6, 4, 5})}, gap)
                   .ok());
   for (std::int64_t i = 0; i < 4; ++i) {
     const Problem2d alone = {.x = view(batch.x.data() + 5 * i, {6, 5}, {20, 1}),
-                             .row_lam = lam[static_cast<std::size_t>(i)],
-                             .column_lam = 0.3};
+                             .lam_rows = lam[static_cast<std::size_t>(i)],
+                             .lam_cols = 0.3};
     EXPECT_EQ(gap_of(alone, {.y = view(y.data() + 5 * i, {6, 5}, {20, 1})}),
               gap[static_cast<std::size_t>(i)]);
   }
@@ -307,7 +306,7 @@ TEST(ImagesGap, WithoutLamsIsHalfTheSquareOfTheChange) {
 TEST(ImagesGap, WhereEdgesMayNotJump) {
   const std::vector<double> x = {1, 2, 3, 6}, mean(4, 3), other = {3, 3, 3, 4};
   const Problem2d problem = {
-      .x = view(x.data(), {2, 2}), .row_lam = kInfinity, .column_lam = kInfinity};
+      .x = view(x.data(), {2, 2}), .lam_rows = kInfinity, .lam_cols = kInfinity};
   EXPECT_EQ(gap_of(problem, {.y = view(mean.data(), {2, 2})}), 0);
   EXPECT_EQ(gap_of(problem, {.y = view(other.data(), {2, 2})}), kInfinity);
 }
@@ -358,8 +357,7 @@ TEST(ImagesGap, NumbersOfAnySize) {
           const std::vector<double> x = {x_size, -x_size, x_size, 0};
           const std::vector<double> y = {-y_size, y_size, 0, y_size};
           const std::vector<double> dual = {-dual_size, dual_size, dual_size, -dual_size};
-          const Problem2d problem = {
-              .x = view(x.data(), {2, 2}), .row_lam = lam, .column_lam = lam};
+          const Problem2d problem = {.x = view(x.data(), {2, 2}), .lam_rows = lam, .lam_cols = lam};
           for (const ConstView& given : {ConstView{}, ConstView(view(dual.data(), {2, 2}))}) {
             ASSERT_GE(gap_of(problem, {.y = view(y.data(), {2, 2}), .dual = given}), 0)
                 << x_size << ", " << y_size << ", " << dual_size << ", " << lam;
@@ -377,7 +375,7 @@ TEST(ImagesGap, FollowsTheScaleOfTheData) {
   const double expected = gap_of(batch.problem(), {.y = view(y.data(), {1, 9, 7})});
   for (const double scale : {0x1p-400, 0x1p-20, 0x1p300}) {
     ImageBatch scaled = batch;
-    for (auto* values : {&scaled.x, &scaled.row_lam, &scaled.column_lam}) {
+    for (auto* values : {&scaled.x, &scaled.lam_rows, &scaled.lam_cols}) {
       for (double& value : *values) value *= scale;
     }
     std::vector<double> scaled_y = y;
@@ -393,14 +391,14 @@ TEST(ImagesGap, OfImagesWithoutPixelsIsZero) {
   for (const Sizes& shape : shapes) {
     std::vector<double> gap(2, -7);
     const ConstView none = view(static_cast<const double*>(&nothing), shape);
-    const Status status = gap2d({.x = none, .row_lam = 1.0}, {.y = none}, gap);
+    const Status status = gap2d({.x = none, .lam_rows = 1.0}, {.y = none}, gap);
     ASSERT_TRUE(status.ok()) << message(status);
     EXPECT_EQ(gap, (std::vector<double>{0, 0}));
   }
   const ConstView none = view(static_cast<const double*>(&nothing), {0, 3, 4});
-  EXPECT_TRUE(gap2d({.x = none, .row_lam = 1.0}, {.y = none}, {}).ok());
+  EXPECT_TRUE(gap2d({.x = none, .lam_rows = 1.0}, {.y = none}, {}).ok());
   const std::vector<double> one = {5}, other = {7};
-  EXPECT_EQ(gap_of({.x = view(one.data(), {1, 1}), .row_lam = 1.0, .column_lam = 1.0},
+  EXPECT_EQ(gap_of({.x = view(one.data(), {1, 1}), .lam_rows = 1.0, .lam_cols = 1.0},
                    {.y = view(other.data(), {1, 1})}),
             2);
 }
@@ -427,11 +425,11 @@ TEST(ImagesGap, DependsNeitherOnThreadsNorOnWhoseMemory) {
 }
 
 TEST(ImagesGap, BadArgumentsAreNamedAndNothingIsWritten) {
-  std::vector<float> x(24, 1), y(24, 1), dual(24), row_lam(18, 1);
+  std::vector<float> x(24, 1), y(24, 1), dual(24), lam_rows(18, 1);
   std::vector<double> gap(2, -7);
   const Problem2d good = {.x = view(x.data(), {2, 3, 4}),
-                          .row_lam = view(row_lam.data(), {2, 3, 3}),
-                          .column_lam = 1.0};
+                          .lam_rows = view(lam_rows.data(), {2, 3, 3}),
+                          .lam_cols = 1.0};
   const Candidate2d candidate = {.y = view(y.data(), {2, 3, 4}),
                                  .dual = view(dual.data(), {2, 3, 4})};
   const auto told = [&](const Problem2d& problem, const Candidate2d& other, std::span<double> out) {
@@ -446,8 +444,8 @@ TEST(ImagesGap, BadArgumentsAreNamedAndNothingIsWritten) {
   };
   EXPECT_EQ(told(with(good, [](Problem2d& p) { p.mode = Mode::sharp; }), candidate, gap),
             "mode: must be Mode::smooth, got 1");
-  EXPECT_EQ(told(with(good, [](Problem2d& p) { p.column_lam = -2.0; }), candidate, gap),
-            "column_lam: must be >= 0 and not NaN, got -2");
+  EXPECT_EQ(told(with(good, [](Problem2d& p) { p.lam_cols = -2.0; }), candidate, gap),
+            "lam_cols: must be >= 0 and not NaN, got -2");
   EXPECT_EQ(told(with(good, [](Problem2d& p) { p.width_dim = 1; }), candidate, gap),
             "width_dim: must not be height_dim, got 1");
   EXPECT_EQ(told(good, candidate, std::span(gap).first(1)),
@@ -476,14 +474,14 @@ TEST(ImagesGap, BadArgumentsAreNamedAndNothingIsWritten) {
 
 TEST(ImagesGap, ABadValueIsFoundAtItsPlaceInTheArgument) {
   const std::vector<float> x(24, 1);
-  std::vector<float> row_lam(18, 1);
-  row_lam[17] = -1;
+  std::vector<float> lam_rows(18, 1);
+  lam_rows[17] = -1;
   std::vector<double> gap(2, -7);
   const Status status = gap2d({.x = view(x.data(), {2, 3, 4}),
-                               .row_lam = view(std::as_const(row_lam).data(), {2, 3, 3}),
-                               .column_lam = 1.0},
+                               .lam_rows = view(std::as_const(lam_rows).data(), {2, 3, 3}),
+                               .lam_cols = 1.0},
                               {.y = view(x.data(), {2, 3, 4})}, gap);
-  EXPECT_EQ(message(status), "row_lam: must be >= 0 and not NaN, got -1 at index 17");
+  EXPECT_EQ(message(status), "lam_rows: must be >= 0 and not NaN, got -1 at index 17");
   EXPECT_EQ(gap, (std::vector<double>{-7, -7}));
 }
 

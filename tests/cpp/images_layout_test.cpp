@@ -118,7 +118,7 @@ struct Placed {
 using LamOf = std::function<double(std::int64_t image, std::int64_t r, std::int64_t c)>;
 
 std::vector<double> oracle(const std::vector<double>& x, std::int64_t count, std::int64_t height,
-                           std::int64_t width, const LamOf& row_lam, const LamOf& column_lam,
+                           std::int64_t width, const LamOf& lam_rows, const LamOf& lam_cols,
                            int iterations = 4) {
   std::vector<double> y;
   for (std::int64_t image = 0; image < count; ++image) {
@@ -129,8 +129,8 @@ std::vector<double> oracle(const std::vector<double>& x, std::int64_t count, std
     for (std::int64_t i = 0; i < height * width; ++i) {
       const std::int64_t r = i / width;
       const std::int64_t c = i % width;
-      if (c + 1 < width) problem.row_lam.push_back(row_lam(image, r, c));
-      if (r + 1 < height) problem.column_lam.push_back(column_lam(image, r, c));
+      if (c + 1 < width) problem.lam_rows.push_back(lam_rows(image, r, c));
+      if (r + 1 < height) problem.lam_cols.push_back(lam_cols(image, r, c));
     }
     const std::vector<double> solved =
         reference::iterate(problem, reference::Method2d::dykstra, iterations).y;
@@ -153,14 +153,14 @@ TEST(ImagesLayout, EveryDtypeInEveryLayout) {
         const std::string what = std::string(in.name) + " to " + out.name;
         Placed from(in, dtype, x), to(out, dtype, std::vector<double>(kElements));
         const Status status =
-            prox_tv2d({.x = from.view(), .row_lam = 0.4, .column_lam = 0.7}, {}, {.y = to.view()});
+            prox_tv2d({.x = from.view(), .lam_rows = 0.4, .lam_cols = 0.7}, {}, {.y = to.view()});
         ASSERT_TRUE(status.ok()) << what << ": " << message(status);
         expect_near(to.values(), expected, x, dtype, what);
       }
       // In place.
       Placed both(in, dtype, x);
       ASSERT_TRUE(
-          prox_tv2d({.x = both.view(), .row_lam = 0.4, .column_lam = 0.7}, {}, {.y = both.view()})
+          prox_tv2d({.x = both.view(), .lam_rows = 0.4, .lam_cols = 0.7}, {}, {.y = both.view()})
               .ok());
       expect_near(both.values(), expected, x, dtype, std::string(in.name) + " in place");
     }
@@ -173,7 +173,7 @@ TEST(ImagesLayout, DoesNotChangeBits) {
   std::vector<double> expected;
   for (const Layout& in : kLayouts) {
     Placed from(in, DType::float32, x), to(in, DType::float32, std::vector<double>(kElements));
-    ASSERT_TRUE(prox_tv2d({.x = from.view(), .row_lam = 0.4, .column_lam = 0.7},
+    ASSERT_TRUE(prox_tv2d({.x = from.view(), .lam_rows = 0.4, .lam_cols = 0.7},
                           {.method = Method2d::accelerated, .iterations = 7}, {.y = to.view()})
                     .ok());
     if (expected.empty()) expected = to.values();
@@ -216,13 +216,13 @@ TEST(ImagesLayout, AnyTwoDims) {
       ASSERT_TRUE(
           prox_tv2d(
               {.x = view(static_cast<const void*>(x.data()), DType::float64, sizes, strides),
-               .row_lam = 0.3,
-               .column_lam = view(lam.data(), {1, sizes[1], 1, 1})},
+               .lam_rows = 0.3,
+               .lam_cols = view(lam.data(), {1, sizes[1], 1, 1})},
               {}, {.y = view(static_cast<void*>(expected.data()), DType::float64, sizes, strides)})
               .ok());
       const Status status = prox_tv2d({.x = x_view,
-                                       .row_lam = 0.3,
-                                       .column_lam = view(lam.data(), lam_shape),
+                                       .lam_rows = 0.3,
+                                       .lam_cols = view(lam.data(), lam_shape),
                                        .height_dim = height_dim,
                                        .width_dim = width_dim - 4},
                                       {}, {.y = view(y.data(), shape)});
@@ -240,14 +240,14 @@ struct GivenLam {
 
 /// One lam in all, per image, channel, line or edge; along rows and along columns.
 TEST(ImagesLayout, LamsBroadcast) {
-  const GivenLam row_lams[] = {
+  const GivenLam lams_along_rows[] = {
       {"number", {}, true},          {"no dims at all", {1}, true},
       {"image", {2, 1, 1, 1}, true}, {"channel", {3, 1, 1}, true},
       {"both", {2, 3, 1, 1}, true},  {"row", {2, 3, 7, 1}, true},
       {"row of all", {7, 1}, true},  {"edge", {2, 3, 7, 18}, true},
       {"edge of all", {18}, true},   {"edge of a channel", {3, 1, 18}, true},
   };
-  const GivenLam column_lams[] = {
+  const GivenLam lams_along_columns[] = {
       {"number", {}, false},
       {"channel", {3, 1, 1}, false},
       {"column", {2, 3, 1, 19}, false},
@@ -280,8 +280,8 @@ TEST(ImagesLayout, LamsBroadcast) {
       return values[static_cast<std::size_t>(at)];
     };
   };
-  for (const GivenLam& rows : row_lams) {
-    for (const GivenLam& columns : column_lams) {
+  for (const GivenLam& rows : lams_along_rows) {
+    for (const GivenLam& columns : lams_along_columns) {
       const std::vector<double> row_values = make(rows), column_values = make(columns);
       const std::vector<double> expected =
           oracle(x, kBatch * kChannels, kHeight, kWidth, lam_of(rows, row_values),
@@ -295,11 +295,10 @@ TEST(ImagesLayout, LamsBroadcast) {
         };
         std::vector<double> y(x.size());
         const Sizes shape = {kBatch, kChannels, kHeight, kWidth};
-        const Status status =
-            prox_tv2d({.x = view(x.data(), shape),
-                       .row_lam = as_lam(rows, row_array, row_values),
-                       .column_lam = as_lam(columns, column_array, column_values)},
-                      {}, {.y = view(y.data(), shape)});
+        const Status status = prox_tv2d({.x = view(x.data(), shape),
+                                         .lam_rows = as_lam(rows, row_array, row_values),
+                                         .lam_cols = as_lam(columns, column_array, column_values)},
+                                        {}, {.y = view(y.data(), shape)});
         const std::string what = std::string(rows.name) + " and " + columns.name;
         ASSERT_TRUE(status.ok()) << what << ": " << message(status);
         expect_near(y, expected, x, DType::float64, what);
@@ -319,20 +318,20 @@ TEST(ImagesLayout, ZeroAndInfiniteLams) {
   const std::vector<double> x = noise(kElements / 6);
   for (const DType dtype : kDTypes) {
     const std::vector<double> rounded = Array(dtype, x).values();
-    const auto solve = [&](double row_lam, double column_lam, double tol = 0) {
+    const auto solve = [&](double lam_rows, double lam_cols, double tol = 0) {
       Array from(dtype, x), to(dtype, x.size());
       std::vector<double> gap(1);
       std::vector<std::int32_t> iterations(1);
-      const Status status = prox_tv2d(
-          {.x = from.view({kHeight, kWidth}), .row_lam = row_lam, .column_lam = column_lam},
-          {.method = Method2d::accelerated, .iterations = 9, .tol = tol},
-          {.y = to.view({kHeight, kWidth}), .gap = gap, .iterations = iterations});
+      const Status status =
+          prox_tv2d({.x = from.view({kHeight, kWidth}), .lam_rows = lam_rows, .lam_cols = lam_cols},
+                    {.method = Method2d::accelerated, .iterations = 9, .tol = tol},
+                    {.y = to.view({kHeight, kWidth}), .gap = gap, .iterations = iterations});
       EXPECT_TRUE(status.ok()) << message(status);
       EXPECT_TRUE(std::isfinite(gap[0]));
-      if (row_lam > 0 && row_lam < kInfinity && column_lam == kInfinity) return to.values();
+      if (lam_rows > 0 && lam_rows < kInfinity && lam_cols == kInfinity) return to.values();
       // All others are at the optimum after one pass a direction.
       EXPECT_LE(gap[0], (dtype == DType::float64 ? 1e-20 : 1e-10) + rounding_of(dtype, x.size()))
-          << row_lam << " " << column_lam;
+          << lam_rows << " " << lam_cols;
       EXPECT_EQ(iterations[0], tol > 0 ? 4 : 9);
       return to.values();
     };
@@ -367,7 +366,7 @@ TEST(ImagesLayout, SmallImages) {
       Array from(dtype, x), to(dtype, x.size());
       std::vector<double> gap(3);
       const Status status =
-          prox_tv2d({.x = from.view({3, height, width}), .row_lam = 0.4, .column_lam = 0.7},
+          prox_tv2d({.x = from.view({3, height, width}), .lam_rows = 0.4, .lam_cols = 0.7},
                     {.iterations = 30}, {.y = to.view({3, height, width}), .gap = gap});
       ASSERT_TRUE(status.ok()) << message(status);
       const std::vector<double> rounded = from.values();
@@ -388,25 +387,25 @@ TEST(ImagesLayout, EmptyImagesAndBatches) {
     const View empty = view(&value, shape);
     EXPECT_EQ(saved_words2d(empty, 4), 0);
     const Status status = prox_tv2d(
-        {.x = empty, .row_lam = 1.0, .column_lam = 1.0}, {},
+        {.x = empty, .lam_rows = 1.0, .lam_cols = 1.0}, {},
         {.y = empty, .momentum = momentum, .dual = empty, .gap = gap, .iterations = iterations});
     ASSERT_TRUE(status.ok()) << message(status);
     EXPECT_EQ(gap, std::vector<double>(count));
     EXPECT_EQ(iterations, std::vector<std::int32_t>(count));
-    for (const Derivative2d derivative : {Derivative2d::of_iterations, Derivative2d::of_solution}) {
+    for (const Derivative2d derivative : {Derivative2d::unrolled, Derivative2d::implicit}) {
       const Solved2d solved = {
           .partitions = {}, .momentum = momentum, .done = iterations, .derivative = derivative};
       // Lines without pixels still have lams.
-      std::vector<double> row_lam(static_cast<std::size_t>(shape[0] * shape[1]), -7);
-      std::vector<double> column_lam(static_cast<std::size_t>(shape[0] * shape[2]), -7);
+      std::vector<double> lam_rows(static_cast<std::size_t>(shape[0] * shape[1]), -7);
+      std::vector<double> lam_cols(static_cast<std::size_t>(shape[0] * shape[2]), -7);
       const Status back =
           prox_tv2d_backward(solved, empty,
                              {.x = empty,
-                              .row_lam = view(row_lam.data(), {shape[0], shape[1], 1}),
-                              .column_lam = view(column_lam.data(), {shape[0], 1, shape[2]})});
+                              .lam_rows = view(lam_rows.data(), {shape[0], shape[1], 1}),
+                              .lam_cols = view(lam_cols.data(), {shape[0], 1, shape[2]})});
       ASSERT_TRUE(back.ok()) << message(back);
-      EXPECT_EQ(row_lam, std::vector<double>(row_lam.size()));
-      EXPECT_EQ(column_lam, std::vector<double>(column_lam.size()));
+      EXPECT_EQ(lam_rows, std::vector<double>(lam_rows.size()));
+      EXPECT_EQ(lam_cols, std::vector<double>(lam_cols.size()));
       EXPECT_TRUE(prox_tv2d_jvp(solved, {.x = empty}, empty).ok());
     }
     EXPECT_EQ(value, -7);
@@ -416,7 +415,7 @@ TEST(ImagesLayout, EmptyImagesAndBatches) {
 TEST(ImagesLayout, ABadSampleMakesItsImageNanAndNoOther) {
   Random random(base_seed());
   const ImageBatch good = random_images(random, 4, kHeight, kWidth, 0.5);
-  for (const Derivative2d derivative : {Derivative2d::of_iterations, Derivative2d::of_solution}) {
+  for (const Derivative2d derivative : {Derivative2d::unrolled, Derivative2d::implicit}) {
     const Solver2d solver = {
         .method = Method2d::accelerated, .iterations = 40, .tol = 1e-3, .derivative = derivative};
     const SolvedImagesCall expected(good, solver);
@@ -453,8 +452,8 @@ TEST(ImagesLayout, ABadSampleMakesItsImageNanAndNoOther) {
 TEST(ImagesLayout, TolStopsEachImage) {
   Random random(base_seed());
   ImageBatch batch = random_images(random, 5, 16, 18, 1);
-  for (std::size_t i = 0; i < batch.row_lam.size(); ++i) {
-    batch.row_lam[i] *= 0.05 * static_cast<double>(1 + 5 * (i / (batch.row_lam.size() / 5)));
+  for (std::size_t i = 0; i < batch.lam_rows.size(); ++i) {
+    batch.lam_rows[i] *= 0.05 * static_cast<double>(1 + 5 * (i / (batch.lam_rows.size() / 5)));
   }
   const Solver2d solver = {.method = Method2d::accelerated, .iterations = 200, .tol = 1e-5};
   const SolvedImagesCall call(batch, solver);
@@ -464,8 +463,8 @@ TEST(ImagesLayout, TolStopsEachImage) {
     const reference::Problem2d one = batch.image(i);
     ImageBatch alone(1, 16, 18);
     alone.x = one.x;
-    alone.row_lam = one.row_lam;
-    alone.column_lam = one.column_lam;
+    alone.lam_rows = one.lam_rows;
+    alone.lam_cols = one.lam_cols;
     const SolvedImagesCall expected(alone, solver);
     const auto k = static_cast<std::size_t>(i);
     const auto y = std::span(call.y).subspan(k * batch.pixels(), batch.pixels());
@@ -484,7 +483,7 @@ std::vector<double> all_results(const ImageBatch& batch, const Solver2d& solver,
   const ImageBatch gradient = call.backward(batch.x, context);
   std::vector<double> all = call.jvp(batch, context);
   for (const auto* part :
-       {&call.y, &call.dual, &call.gap, &gradient.x, &gradient.row_lam, &gradient.column_lam}) {
+       {&call.y, &call.dual, &call.gap, &gradient.x, &gradient.lam_rows, &gradient.lam_cols}) {
     all.insert(all.end(), part->begin(), part->end());
   }
   all.insert(all.end(), call.iterations.begin(), call.iterations.end());
@@ -498,7 +497,7 @@ const Solver2d kSolvers[] = {
     {.method = Method2d::accelerated,
      .iterations = 30,
      .tol = 1e-4,
-     .derivative = Derivative2d::of_solution},
+     .derivative = Derivative2d::implicit},
 };
 
 TEST(ImagesExecutor, ThreadsDoNotChangeBits) {
@@ -566,7 +565,7 @@ TEST(ImagesLayout, ScaleAndOffsetDoNotMatter) {
       Array from(dtype, moved), to(dtype, x.size());
       const double lam = std::ldexp(0.75, exponent);
       const Status status = prox_tv2d(
-          {.x = from.view({kHeight, kWidth}), .row_lam = lam, .column_lam = lam},
+          {.x = from.view({kHeight, kWidth}), .lam_rows = lam, .lam_cols = lam},
           {.method = Method2d::accelerated, .iterations = 60, .tol = 1e-4},
           {.y = to.view({kHeight, kWidth}), .gap = gap, .iterations = std::span(&iterations, 1)});
       EXPECT_TRUE(status.ok()) << message(status);
@@ -618,7 +617,7 @@ TEST(ImagesLayout, ManyDimensionsFold) {
   const std::vector<std::int64_t> shape = {2, 1, 3, 1, 2, 1, 1, 2, 4, 1, 5};
   const std::vector<std::int64_t> row_shape = {2, 1, 3, 1, 2, 1, 1, 2, 4, 1, 4};
   const std::vector<std::int64_t> few_lams = {2, 1, 1, 1, 1, 1, 1};  // as the fifth dimension has
-  std::vector<double> y(480), dual(480), gap(24), grad_x(480), grad_row_lam(384);
+  std::vector<double> y(480), dual(480), gap(24), grad_x(480), grad_lam_rows(384);
   std::vector<double> expected(480), expected_dual(480), expected_gap(24);
   std::vector<std::uint32_t> partitions(
       static_cast<std::size_t>(saved_words2d(view(batch.x.data(), {24, 4, 5}), 4)));
@@ -628,8 +627,8 @@ TEST(ImagesLayout, ManyDimensionsFold) {
   ASSERT_EQ(saved_words2d(view(batch.x.data(), shape), 4, 8, 10),
             static_cast<std::int64_t>(partitions.size()));
   ASSERT_TRUE(prox_tv2d({.x = view(batch.x.data(), shape),
-                         .row_lam = view(batch.row_lam.data(), row_shape),
-                         .column_lam = view(lam.data(), few_lams),
+                         .lam_rows = view(batch.lam_rows.data(), row_shape),
+                         .lam_cols = view(lam.data(), few_lams),
                          .height_dim = 8,
                          .width_dim = 10},
                         {},
@@ -639,8 +638,8 @@ TEST(ImagesLayout, ManyDimensionsFold) {
                          .gap = gap})
                   .ok());
   ASSERT_TRUE(prox_tv2d({.x = view(batch.x.data(), {24, 4, 5}),
-                         .row_lam = view(batch.row_lam.data(), {24, 4, 4}),
-                         .column_lam = view(lam_of_images.data(), {24, 1, 1})},
+                         .lam_rows = view(batch.lam_rows.data(), {24, 4, 4}),
+                         .lam_cols = view(lam_of_images.data(), {24, 1, 1})},
                         {},
                         {.y = view(expected.data(), {24, 4, 5}),
                          .partitions = expected_partitions,
@@ -651,18 +650,18 @@ TEST(ImagesLayout, ManyDimensionsFold) {
   EXPECT_EQ(dual, expected_dual);
   EXPECT_EQ(gap, expected_gap);
   EXPECT_EQ(partitions, expected_partitions);
-  std::vector<double> expected_x(480), expected_row_lam(384);
+  std::vector<double> expected_x(480), expected_lam_rows(384);
   ASSERT_TRUE(
       prox_tv2d_backward(
           {.partitions = partitions, .height_dim = 8, .width_dim = 10}, view(batch.x.data(), shape),
-          {.x = view(grad_x.data(), shape), .row_lam = view(grad_row_lam.data(), row_shape)})
+          {.x = view(grad_x.data(), shape), .lam_rows = view(grad_lam_rows.data(), row_shape)})
           .ok());
   ASSERT_TRUE(prox_tv2d_backward({.partitions = partitions}, view(batch.x.data(), {24, 4, 5}),
                                  {.x = view(expected_x.data(), {24, 4, 5}),
-                                  .row_lam = view(expected_row_lam.data(), {24, 4, 4})})
+                                  .lam_rows = view(expected_lam_rows.data(), {24, 4, 4})})
                   .ok());
   EXPECT_EQ(grad_x, expected_x);
-  EXPECT_EQ(grad_row_lam, expected_row_lam);
+  EXPECT_EQ(grad_lam_rows, expected_lam_rows);
 }
 
 TEST(ImagesLayout, ManyDimensionsFoldOnAllSidesOfTheImages) {
@@ -672,15 +671,15 @@ TEST(ImagesLayout, ManyDimensionsFoldOnAllSidesOfTheImages) {
   std::vector<double> y(1920), expected(1920);
   for (const auto& [height_dim, width_dim] : {std::pair{0, 3}, {3, 0}}) {
     ASSERT_TRUE(prox_tv2d({.x = view(batch.x.data(), shape),
-                           .row_lam = 0.3,
-                           .column_lam = 0.5,
+                           .lam_rows = 0.3,
+                           .lam_cols = 0.5,
                            .height_dim = height_dim,
                            .width_dim = width_dim},
                           {}, {.y = view(y.data(), shape)})
                     .ok());
     ASSERT_TRUE(prox_tv2d({.x = view(batch.x.data(), {4, 6, 5, 16}),
-                           .row_lam = 0.3,
-                           .column_lam = 0.5,
+                           .lam_rows = 0.3,
+                           .lam_cols = 0.5,
                            .height_dim = height_dim == 0 ? 0 : 2,
                            .width_dim = width_dim == 0 ? 0 : 2},
                           {}, {.y = view(expected.data(), {4, 6, 5, 16})})

@@ -17,13 +17,13 @@ struct Result {
 };
 
 Result solve(const IntegerProblem2d& p, DType dtype, const Solver2d& solver) {
-  const std::vector<double> row_lam = as_doubles(p.row_lam);
-  const std::vector<double> column_lam = as_doubles(p.column_lam);
+  const std::vector<double> lam_rows = as_doubles(p.lam_rows);
+  const std::vector<double> lam_cols = as_doubles(p.lam_cols);
   Array x(dtype, as_doubles(p.x)), y(dtype, p.x.size());
   std::vector<double> gap(1);
   const Status status = prox_tv2d({.x = x.view({p.height, p.width}),
-                                   .row_lam = view(row_lam.data(), {p.height, p.width - 1}),
-                                   .column_lam = view(column_lam.data(), {p.height - 1, p.width})},
+                                   .lam_rows = view(lam_rows.data(), {p.height, p.width - 1}),
+                                   .lam_cols = view(lam_cols.data(), {p.height - 1, p.width})},
                                   solver, {.y = y.view({p.height, p.width}), .gap = gap});
   EXPECT_TRUE(status.ok()) << message(status);
   return {y.values(), gap[0]};
@@ -40,11 +40,11 @@ TEST(ImagesOptimum, TheGapIsNotLessThanTheExcess) {
     for (double& value : noise) value = std::normal_distribution<double>(0, 50)(random);
     for (const DType dtype : {DType::float32, DType::float64}) {
       for (const int iterations : {1, 3, 16, 100}) {
-        Solver2d solver = {.method = random() % 2 == 0 ? Method2d::dykstra : Method2d::accelerated,
-                           .iterations = iterations,
-                           .tol = random() % 2 == 0 ? 0 : 1e-7,
-                           .derivative = random() % 2 == 0 ? Derivative2d::of_solution
-                                                           : Derivative2d::of_iterations};
+        Solver2d solver = {
+            .method = random() % 2 == 0 ? Method2d::dykstra : Method2d::accelerated,
+            .iterations = iterations,
+            .tol = random() % 2 == 0 ? 0 : 1e-7,
+            .derivative = random() % 2 == 0 ? Derivative2d::implicit : Derivative2d::unrolled};
         if (random() % 4 == 0) {
           solver.start = view(noise.data(), {image.problem.height, image.problem.width});
         }
@@ -69,7 +69,7 @@ TEST(ImagesOptimum, SmallTypesAreFloat32RoundedOnce) {
          {Solver2d{.iterations = 5}, Solver2d{.method = Method2d::accelerated,
                                      .iterations = 40,
                                      .tol = 1e-5,
-                                     .derivative = Derivative2d::of_solution}}) {
+                                     .derivative = Derivative2d::implicit}}) {
       const Result expected = solve(image.problem, DType::float32, solver);
       for (const DType dtype : {DType::float16, DType::bfloat16}) {
         const Result result = solve(image.problem, dtype, solver);
@@ -93,7 +93,7 @@ TEST(ImagesOptimum, APolishedResultIsIt) {
       const Solver2d solver = {.method = Method2d::accelerated,
                                .iterations = 1000,
                                .tol = dtype == DType::float64 ? 1e-12 : 1e-8,
-                               .derivative = Derivative2d::of_solution};
+                               .derivative = Derivative2d::implicit};
       const Result result = solve(image.problem, dtype, solver);
       const double tolerance = dtype == DType::float64
                                    ? 1e-12 * image.largest

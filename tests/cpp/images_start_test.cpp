@@ -55,8 +55,8 @@ TEST(ImagesStart, TheDualIsWhatTheColumnsHoldOfTheChange) {
       const double change = mode == Mode::smooth ? batch.x[i] - call.y[i] : call.y[i] - batch.x[i];
       rows_part[i] = change - call.dual[i];
     }
-    expect_within_bounds(call.dual, batch.column_lam, false);
-    expect_within_bounds(rows_part, batch.row_lam, true);
+    expect_within_bounds(call.dual, batch.lam_cols, false);
+    expect_within_bounds(rows_part, batch.lam_rows, true);
   }
 }
 

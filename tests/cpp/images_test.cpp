@@ -21,10 +21,10 @@ reference::Problem2d random_image(Random& random, std::int32_t height, std::int3
   std::uniform_real_distribution<double> part(0.5, 1.5);
   for (std::int32_t i = 0; i < height * width; ++i) problem.x.push_back(noise(random));
   for (std::int32_t i = 0; i < height * (width - 1); ++i) {
-    problem.row_lam.push_back(lam * part(random));
+    problem.lam_rows.push_back(lam * part(random));
   }
   for (std::int32_t i = 0; i < (height - 1) * width; ++i) {
-    problem.column_lam.push_back(lam * part(random));
+    problem.lam_cols.push_back(lam * part(random));
   }
   return problem;
 }
@@ -45,10 +45,9 @@ TEST(Images, HaveTheIteratesOfTheOracle) {
             image, accelerated ? reference::Method2d::accelerated : reference::Method2d::dykstra,
             iterations);
         std::vector<double> y(image.x.size()), gap(1);
-        const Problem2d problem = {
-            .x = view(image.x.data(), {height, width}),
-            .row_lam = view(image.row_lam.data(), {height, width - 1}),
-            .column_lam = view(image.column_lam.data(), {height - 1, width})};
+        const Problem2d problem = {.x = view(image.x.data(), {height, width}),
+                                   .lam_rows = view(image.lam_rows.data(), {height, width - 1}),
+                                   .lam_cols = view(image.lam_cols.data(), {height - 1, width})};
         const Status status =
             prox_tv2d(problem,
                       {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
@@ -72,11 +71,11 @@ struct LineLams {
   }
   /// The same for each edge.
   void write_to(reference::Problem2d& image) const {
-    image.row_lam.clear();
-    image.column_lam.clear();
-    for (const float lam : rows) image.row_lam.insert(image.row_lam.end(), image.width - 1, lam);
+    image.lam_rows.clear();
+    image.lam_cols.clear();
+    for (const float lam : rows) image.lam_rows.insert(image.lam_rows.end(), image.width - 1, lam);
     for (std::int32_t r = 0; r + 1 < image.height; ++r) {
-      image.column_lam.insert(image.column_lam.end(), columns.begin(), columns.end());
+      image.lam_cols.insert(image.lam_cols.end(), columns.begin(), columns.end());
     }
   }
 
@@ -103,8 +102,8 @@ TEST(Images, HaveTheIteratesOfTheOracleInFloat32) {
             iterations);
         std::vector<float> y(x.size());
         const Problem2d problem = {.x = view(x.data(), {height, width}),
-                                   .row_lam = view(lams.rows.data(), {height, 1}),
-                                   .column_lam = view(lams.columns.data(), {1, width})};
+                                   .lam_rows = view(lams.rows.data(), {height, 1}),
+                                   .lam_cols = view(lams.columns.data(), {1, width})};
         const Status status =
             prox_tv2d(problem,
                       {.method = accelerated ? Method2d::accelerated : Method2d::dykstra,
@@ -134,8 +133,8 @@ TEST(Images, HaveTheGradientOfFloat64InFloat32) {
     for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
       for (const Mode mode : {Mode::smooth, Mode::sharp}) {
         const Problem2d problem = {.x = view(x.data(), {height, width}),
-                                   .row_lam = view(lams.rows.data(), {height, 1}),
-                                   .column_lam = view(lams.columns.data(), {1, width}),
+                                   .lam_rows = view(lams.rows.data(), {height, 1}),
+                                   .lam_cols = view(lams.columns.data(), {1, width}),
                                    .mode = mode};
         std::vector<float> y(x.size());
         std::vector<double> momentum(kIterations);
@@ -152,15 +151,15 @@ TEST(Images, HaveTheGradientOfFloat64InFloat32) {
         ASSERT_TRUE(
             succeeds(prox_tv2d_backward(solved, view(g.data(), {height, width}),
                                         {.x = view(grad_x.data(), {height, width}),
-                                         .row_lam = view(grad_rows.data(), {height, 1}),
-                                         .column_lam = view(grad_columns.data(), {1, width})})));
+                                         .lam_rows = view(grad_rows.data(), {height, 1}),
+                                         .lam_cols = view(grad_columns.data(), {1, width})})));
         std::vector<double> wide_x(x.size()), wide_rows(lams.rows.size()),
             wide_columns(lams.columns.size());
         ASSERT_TRUE(
             succeeds(prox_tv2d_backward(solved, view(wide_g.data(), {height, width}),
                                         {.x = view(wide_x.data(), {height, width}),
-                                         .row_lam = view(wide_rows.data(), {height, 1}),
-                                         .column_lam = view(wide_columns.data(), {1, width})})));
+                                         .lam_rows = view(wide_rows.data(), {height, 1}),
+                                         .lam_cols = view(wide_columns.data(), {1, width})})));
         const auto expect_near = [&](const std::vector<float>& found,
                                      const std::vector<double>& expected, const char* of) {
           for (std::size_t i = 0; i < found.size(); ++i) {
@@ -169,8 +168,8 @@ TEST(Images, HaveTheGradientOfFloat64InFloat32) {
           }
         };
         expect_near(grad_x, wide_x, "x");
-        expect_near(grad_rows, wide_rows, "row_lam");
-        expect_near(grad_columns, wide_columns, "column_lam");
+        expect_near(grad_rows, wide_rows, "lam_rows");
+        expect_near(grad_columns, wide_columns, "lam_cols");
       }
     }
   }
@@ -195,8 +194,8 @@ TEST(Images, OfABatchAreOnTheirOwn) {
     std::vector<float> y(x.size());
     for (const Method2d method : {Method2d::dykstra, Method2d::accelerated}) {
       const Problem2d problem = {.x = view(std::as_const(x).data(), {kCount, height, width}),
-                                 .row_lam = view(lams.data(), {kCount, 1, 1}),
-                                 .column_lam = view(lams.data(), {kCount, 1, 1})};
+                                 .lam_rows = view(lams.data(), {kCount, 1, 1}),
+                                 .lam_cols = view(lams.data(), {kCount, 1, 1})};
       std::vector<std::int32_t> iterations(kCount);
       ASSERT_TRUE(
           prox_tv2d(problem, {.method = method},
@@ -212,8 +211,8 @@ TEST(Images, OfABatchAreOnTheirOwn) {
       for (const std::size_t image : {std::size_t{0}, std::size_t{3}}) {
         std::vector<float> alone(pixels);
         const Problem2d one = {.x = view(std::as_const(x).data() + image * pixels, {height, width}),
-                               .row_lam = lams[image],
-                               .column_lam = lams[image]};
+                               .lam_rows = lams[image],
+                               .lam_cols = lams[image]};
         ASSERT_TRUE(
             prox_tv2d(one, {.method = method}, {.y = view(alone.data(), {height, width})}).ok());
         for (std::size_t i = 0; i < pixels; ++i) EXPECT_EQ(alone[i], y[image * pixels + i]);
@@ -237,8 +236,8 @@ TEST(Images, HaveTheGradientOfTheirIterations) {
       const auto problem = [&] {
         return Problem2d{
             .x = view(std::as_const(image.x).data(), {kHeight, kWidth}),
-            .row_lam = view(std::as_const(image.row_lam).data(), {kHeight, kWidth - 1}),
-            .column_lam = view(std::as_const(image.column_lam).data(), {kHeight - 1, kWidth}),
+            .lam_rows = view(std::as_const(image.lam_rows).data(), {kHeight, kWidth - 1}),
+            .lam_cols = view(std::as_const(image.lam_cols).data(), {kHeight - 1, kWidth}),
             .mode = mode};
       };
       const Solver2d solver = {.method = method, .iterations = kIterations};
@@ -255,14 +254,14 @@ TEST(Images, HaveTheGradientOfTheirIterations) {
                                       .partitions = partitions,
                                       .momentum = momentum})));
       reference::Problem2d found = {kHeight, kWidth, std::vector<double>(image.x.size()),
-                                    std::vector<double>(image.row_lam.size()),
-                                    std::vector<double>(image.column_lam.size())};
+                                    std::vector<double>(image.lam_rows.size()),
+                                    std::vector<double>(image.lam_cols.size())};
       const Status status = prox_tv2d_backward(
           {.partitions = partitions, .momentum = momentum, .iterations = kIterations, .mode = mode},
           view(g.data(), {kHeight, kWidth}),
           {.x = view(found.x.data(), {kHeight, kWidth}),
-           .row_lam = view(found.row_lam.data(), {kHeight, kWidth - 1}),
-           .column_lam = view(found.column_lam.data(), {kHeight - 1, kWidth})});
+           .lam_rows = view(found.lam_rows.data(), {kHeight, kWidth - 1}),
+           .lam_cols = view(found.lam_cols.data(), {kHeight - 1, kWidth})});
       ASSERT_TRUE(succeeds(status));
       const auto expect_differences = [&](std::vector<double>& values,
                                           const std::vector<double>& gradient, const char* of) {
@@ -278,8 +277,8 @@ TEST(Images, HaveTheGradientOfTheirIterations) {
         }
       };
       expect_differences(image.x, found.x, "x");
-      expect_differences(image.row_lam, found.row_lam, "row_lam");
-      expect_differences(image.column_lam, found.column_lam, "column_lam");
+      expect_differences(image.lam_rows, found.lam_rows, "lam_rows");
+      expect_differences(image.lam_cols, found.lam_cols, "lam_cols");
     }
   }
 }
@@ -292,7 +291,7 @@ TEST(Images, HaveTheGradientOfTheSolution) {
   constexpr int kIterations = 2000;
   const Solver2d solver = {.method = Method2d::accelerated,
                            .iterations = kIterations,
-                           .derivative = Derivative2d::of_solution};
+                           .derivative = Derivative2d::implicit};
   for (const Mode mode : {Mode::smooth, Mode::sharp}) {
     reference::Problem2d image = random_image(random, kHeight, kWidth, 0.4);
     const std::vector<double> g = random_image(random, kHeight, kWidth, 1).x;
@@ -300,8 +299,8 @@ TEST(Images, HaveTheGradientOfTheSolution) {
     const auto problem = [&] {
       return Problem2d{
           .x = view(std::as_const(image.x).data(), {kHeight, kWidth}),
-          .row_lam = view(std::as_const(image.row_lam).data(), {kHeight, kWidth - 1}),
-          .column_lam = view(std::as_const(image.column_lam).data(), {kHeight - 1, kWidth}),
+          .lam_rows = view(std::as_const(image.lam_rows).data(), {kHeight, kWidth - 1}),
+          .lam_cols = view(std::as_const(image.lam_cols).data(), {kHeight - 1, kWidth}),
           .mode = mode};
     };
     const auto loss = [&] {
@@ -315,12 +314,12 @@ TEST(Images, HaveTheGradientOfTheSolution) {
         prox_tv2d(problem(), solver, {.y = view(y.data(), {kHeight, kWidth}), .partitions = last})
             .ok());
     std::vector<double> grad_x(g.size()), grad_rows(kHeight), grad_edges((kHeight - 1) * kWidth);
-    const Status status = prox_tv2d_backward(
-        {.partitions = last, .derivative = Derivative2d::of_solution, .mode = mode},
-        view(g.data(), {kHeight, kWidth}),
-        {.x = view(grad_x.data(), {kHeight, kWidth}),
-         .row_lam = view(grad_rows.data(), {kHeight, 1}),
-         .column_lam = view(grad_edges.data(), {kHeight - 1, kWidth})});
+    const Status status =
+        prox_tv2d_backward({.partitions = last, .derivative = Derivative2d::implicit, .mode = mode},
+                           view(g.data(), {kHeight, kWidth}),
+                           {.x = view(grad_x.data(), {kHeight, kWidth}),
+                            .lam_rows = view(grad_rows.data(), {kHeight, 1}),
+                            .lam_cols = view(grad_edges.data(), {kHeight - 1, kWidth})});
     ASSERT_TRUE(succeeds(status));
     constexpr double kStep = 1e-5;
     for (std::size_t i = 0; i < g.size(); ++i) {
@@ -335,22 +334,22 @@ TEST(Images, HaveTheGradientOfTheSolution) {
     // All edges of a row at once.
     for (std::size_t r = 0; r < kHeight; ++r) {
       const auto loss_beside = [&](double step) {
-        for (std::size_t e = 0; e + 1 < kWidth; ++e) image.row_lam[r * (kWidth - 1) + e] += step;
+        for (std::size_t e = 0; e + 1 < kWidth; ++e) image.lam_rows[r * (kWidth - 1) + e] += step;
         const double result = loss();
-        for (std::size_t e = 0; e + 1 < kWidth; ++e) image.row_lam[r * (kWidth - 1) + e] -= step;
+        for (std::size_t e = 0; e + 1 < kWidth; ++e) image.lam_rows[r * (kWidth - 1) + e] -= step;
         return result;
       };
       const double slope = (loss_beside(kStep) - loss_beside(-kStep)) / (2 * kStep);
-      ASSERT_NEAR(grad_rows[r], slope, 1e-6) << "row_lam of row " << r;
+      ASSERT_NEAR(grad_rows[r], slope, 1e-6) << "lam_rows of row " << r;
     }
     for (std::size_t i = 0; i < grad_edges.size(); ++i) {
-      const double value = image.column_lam[i];
-      image.column_lam[i] = value + kStep;
+      const double value = image.lam_cols[i];
+      image.lam_cols[i] = value + kStep;
       const double above = loss();
-      image.column_lam[i] = value - kStep;
+      image.lam_cols[i] = value - kStep;
       const double below = loss();
-      image.column_lam[i] = value;
-      ASSERT_NEAR(grad_edges[i], (above - below) / (2 * kStep), 1e-6) << "column_lam " << i;
+      image.lam_cols[i] = value;
+      ASSERT_NEAR(grad_edges[i], (above - below) / (2 * kStep), 1e-6) << "lam_cols " << i;
     }
   }
 }

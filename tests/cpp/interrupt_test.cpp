@@ -173,7 +173,7 @@ Family images(std::string name, const Solver2d& solver) {
             std::vector<double> gap(kImages);
             const View result = view(y.data(), {kImages, kHeight, kWidth});
             const ConstView samples = view(x.data(), {kImages, kHeight, kWidth});
-            Outcome outcome = {prox_tv2d({.x = samples, .row_lam = 0.2, .column_lam = 0.2}, solver,
+            Outcome outcome = {prox_tv2d({.x = samples, .lam_rows = 0.2, .lam_cols = 0.2}, solver,
                                          {.y = result, .gap = gap}, context),
                                {}};
             outcome.add(y);
@@ -206,7 +206,7 @@ Family image_gap() {
   return {"gap2d", 2 * kImages, [=](const Context& context) {
             std::vector<double> gap(kImages);
             const ConstView samples = view(x.data(), {kImages, kHeight, kWidth});
-            Outcome outcome = {gap2d({.x = samples, .row_lam = 0.2, .column_lam = 0.2},
+            Outcome outcome = {gap2d({.x = samples, .lam_rows = 0.2, .lam_cols = 0.2},
                                      {.y = samples}, gap, context),
                                {}};
             outcome.add(gap);
@@ -224,7 +224,7 @@ std::vector<Family> families() {
   const auto find_tv = [](const ConstView& x, const View& out, const Context& context) {
     return tv(x, out, -1, context);
   };
-  constexpr Derivative2d of_solution = Derivative2d::of_solution;
+  constexpr Derivative2d implicit = Derivative2d::implicit;
   return {forward<float>("rows", kRows, kSamples, 0.5, false, 2),
           forward<double>("rows_of_float64", kRows, kSamples, 0.5, false, 2),
           forward<float>("weighted_rows", kRows, kSamples, 0.5, true, 2),
@@ -239,11 +239,11 @@ std::vector<Family> families() {
           reduction("tv", find_tv),
           images("dykstra", {.iterations = 8}),
           images("accelerated", {.method = Method2d::accelerated, .iterations = 20, .tol = 1e-12}),
-          images("of_solution", {.iterations = 8, .tol = 1e-12, .derivative = of_solution}),
-          image_derivative("backward2d", Derivative2d::of_iterations, false),
-          image_derivative("jvp2d", Derivative2d::of_iterations, true),
-          image_derivative("backward2d_of_solution", of_solution, false),
-          image_derivative("jvp2d_of_solution", of_solution, true),
+          images("implicit", {.iterations = 8, .tol = 1e-12, .derivative = implicit}),
+          image_derivative("backward2d", Derivative2d::unrolled, false),
+          image_derivative("jvp2d", Derivative2d::unrolled, true),
+          image_derivative("backward2d_implicit", implicit, false),
+          image_derivative("jvp2d_implicit", implicit, true),
           image_gap()};
 }
 
@@ -364,7 +364,7 @@ TEST(Interrupt, EndsIterationsThatWouldTakeDays) {
   std::vector<double> y(x.size());
   const Solver2d solver = {.iterations = 2'000'000'000};
   StopAt stop(1000);
-  EXPECT_EQ(prox_tv2d({.x = view(x.data(), {32, 32}), .row_lam = 0.2, .column_lam = 0.2}, solver,
+  EXPECT_EQ(prox_tv2d({.x = view(x.data(), {32, 32}), .lam_rows = 0.2, .lam_cols = 0.2}, solver,
                       {.y = view(y.data(), {32, 32})}, {.interrupt = &stop})
                 .code,
             StatusCode::interrupted);

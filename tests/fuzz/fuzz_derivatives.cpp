@@ -122,8 +122,8 @@ tautstring::Solver2d settings(FuzzedDataProvider& data) {
                                        : tautstring::Method2d::dykstra,
           .iterations = data.ConsumeIntegralInRange(1, 12),
           .tol = data.PickValueInArray(kTols),
-          .derivative = data.ConsumeBool() ? tautstring::Derivative2d::of_solution
-                                           : tautstring::Derivative2d::of_iterations};
+          .derivative = data.ConsumeBool() ? tautstring::Derivative2d::implicit
+                                           : tautstring::Derivative2d::unrolled};
 }
 
 void check_images(FuzzedDataProvider& data) {
@@ -135,15 +135,15 @@ void check_images(FuzzedDataProvider& data) {
   const auto width = data.ConsumeIntegralInRange<std::int64_t>(1, 9);
   const Sizes shape = {count, height, width};
   tautstring::Problem2d problem = {
-      .row_lam = penalty(data, kind),
-      .column_lam = penalty(data, kind),
+      .lam_rows = penalty(data, kind),
+      .lam_cols = penalty(data, kind),
       .mode = data.ConsumeBool() ? tautstring::Mode::sharp : tautstring::Mode::smooth};
   std::vector<double> samples(count_of(shape)), y(samples.size()), tangent_y(samples.size());
   for (double& value : samples) value = sample(data, kind);
   problem.x = view(samples.data(), shape);
 
-  const bool of_solution = solver.derivative == tautstring::Derivative2d::of_solution;
-  const auto saved = tautstring::saved_words2d(problem.x, of_solution ? 1 : solver.iterations);
+  const bool implicit = solver.derivative == tautstring::Derivative2d::implicit;
+  const auto saved = tautstring::saved_words2d(problem.x, implicit ? 1 : solver.iterations);
   std::vector<std::uint32_t> partitions(static_cast<std::size_t>(saved));
   std::vector<double> momentum(count_of({count, solver.iterations}));
   std::vector<std::int32_t> done(count_of({count}));
@@ -164,18 +164,18 @@ void check_images(FuzzedDataProvider& data) {
                                        .mode = problem.mode};
   const Direction grad_y(shape, 7, 11);
   Argument x(shape, 5, 13);
-  Argument row_lam({count, height, per_edge ? width - 1 : 1}, 3, 7);
-  Argument column_lam({count, per_edge ? height - 1 : 1, width}, 5, 9);
+  Argument lam_rows({count, height, per_edge ? width - 1 : 1}, 3, 7);
+  Argument lam_cols({count, per_edge ? height - 1 : 1, width}, 5, 9);
   require(tautstring::prox_tv2d_jvp(
               solved,
-              {.x = x.tangent(), .row_lam = row_lam.tangent(), .column_lam = column_lam.tangent()},
+              {.x = x.tangent(), .lam_rows = lam_rows.tangent(), .lam_cols = lam_cols.tangent()},
               view(tangent_y.data(), shape))
               .ok());
   require(tautstring::prox_tv2d_backward(
               solved, grad_y.read(),
-              {.x = x.grad(), .row_lam = row_lam.grad(), .column_lam = column_lam.grad()})
+              {.x = x.grad(), .lam_rows = lam_rows.grad(), .lam_cols = lam_cols.grad()})
               .ok());
-  check_adjoint(grad_y, tangent_y, {&x, &row_lam, &column_lam});
+  check_adjoint(grad_y, tangent_y, {&x, &lam_rows, &lam_cols});
 }
 
 }  // namespace

@@ -126,8 +126,8 @@ struct Problem {
               data.ConsumeIntegralInRange<std::int64_t>(0, 8)},
         x(shape, dtype, layout) {
     const bool per_edge = data.ConsumeBool();
-    fill_lams(data, per_edge, shape.height * (shape.width - 1), row_lam);
-    fill_lams(data, per_edge, (shape.height - 1) * shape.width, column_lam);
+    fill_lams(data, per_edge, shape.height * (shape.width - 1), lam_rows);
+    fill_lams(data, per_edge, (shape.height - 1) * shape.width, lam_cols);
     for (std::int64_t i = 0; i < x.size(); ++i) {
       if (samples == Samples::grid) {
         store(data.ConsumeIntegralInRange(-64, 64) / kGrid, dtype, x.pixel(i));
@@ -144,15 +144,15 @@ struct Problem {
       return tautstring::view(values.data(), {rows, width});
     };
     tautstring::Problem2d problem = {.x = images.view()};
-    if (shape.width > 0) problem.row_lam = lams(row_lam, shape.height, shape.width - 1);
-    if (shape.height > 0) problem.column_lam = lams(column_lam, shape.height - 1, shape.width);
+    if (shape.width > 0) problem.lam_rows = lams(lam_rows, shape.height, shape.width - 1);
+    if (shape.height > 0) problem.lam_cols = lams(lam_cols, shape.height - 1, shape.width);
     return problem;
   }
 
   [[nodiscard]] bool is_lam_valid() const {
     const auto is_nan = [](double lam) { return std::isnan(lam); };
-    return std::none_of(row_lam.begin(), row_lam.end(), is_nan) &&
-           std::none_of(column_lam.begin(), column_lam.end(), is_nan);
+    return std::none_of(lam_rows.begin(), lam_rows.end(), is_nan) &&
+           std::none_of(lam_cols.begin(), lam_cols.end(), is_nan);
   }
 
   Samples samples;
@@ -160,7 +160,7 @@ struct Problem {
   Layout layout;
   Shape shape;
   Images x;
-  std::vector<double> row_lam, column_lam;
+  std::vector<double> lam_rows, lam_cols;
 
  private:
   void fill_lams(FuzzedDataProvider& data, bool per_edge, std::int64_t count,
@@ -182,8 +182,8 @@ tautstring::Solver2d settings(FuzzedDataProvider& data) {
                                        : tautstring::Method2d::dykstra,
           .iterations = data.ConsumeIntegralInRange(1, 24),
           .tol = data.PickValueInArray(kTols),
-          .derivative = data.ConsumeBool() ? tautstring::Derivative2d::of_solution
-                                           : tautstring::Derivative2d::of_iterations};
+          .derivative = data.ConsumeBool() ? tautstring::Derivative2d::implicit
+                                           : tautstring::Derivative2d::unrolled};
 }
 
 /// A call with what it reports.
@@ -219,8 +219,8 @@ class Exact {
       parts.push_back(static_cast<double>(whole.back()) / kGrid);
     };
     for (const double value : pixels_of(problem.x)) add(value, integers.x, problem_.x);
-    for (const double lam : problem.row_lam) add(lam, integers.row_lam, problem_.row_lam);
-    for (const double lam : problem.column_lam) add(lam, integers.column_lam, problem_.column_lam);
+    for (const double lam : problem.lam_rows) add(lam, integers.lam_rows, problem_.lam_rows);
+    for (const double lam : problem.lam_cols) add(lam, integers.lam_cols, problem_.lam_cols);
     std::vector<double> y = reference::prox_tv2d(integers).y;
     for (double& value : y) value /= kGrid;
     optimum_ = reference::objective(problem_, y);
@@ -242,7 +242,7 @@ class Exact {
       errors[i] = unit * std::abs(errors[i]);
       sum += change * errors[i] + errors[i] * errors[i];
     }
-    return sum + 2 * (sum_of(problem_.row_lam) + sum_of(problem_.column_lam)) *
+    return sum + 2 * (sum_of(problem_.lam_rows) + sum_of(problem_.lam_cols)) *
                      *std::max_element(errors.begin(), errors.end());
   }
 

@@ -27,7 +27,7 @@ const std::vector<ProxTv2dOptions>& solvers() {
   static const std::vector<ProxTv2dOptions> all = {
       {},
       {.mode = Mode::sharp, .method = Method2d::accelerated, .iterations = 5},
-      {.method = Method2d::accelerated, .tol = 1e-4, .derivative = Derivative2d::of_iterations},
+      {.method = Method2d::accelerated, .tol = 1e-4, .derivative = Derivative2d::unrolled},
       {.method = Method2d::accelerated, .iterations = 400, .tol = 1e-12}};
   return all;
 }
@@ -36,7 +36,7 @@ TEST(LibtorchProxTv2d, GivesTheCoresBits) {
   const Tensor x = noise({3, 12, 20});
   Tensor expected = at::empty_like(x);
   const auto status = tautstring::prox_tv2d(
-      {.x = tautstring::view(x.data_ptr<double>(), {3, 12, 20}), .row_lam = 0.5, .column_lam = 0.5},
+      {.x = tautstring::view(x.data_ptr<double>(), {3, 12, 20}), .lam_rows = 0.5, .lam_cols = 0.5},
       {}, {.y = tautstring::view(expected.data_ptr<double>(), {3, 12, 20})});
   ASSERT_TRUE(status.ok());
   const Tensor lam = at::full({3, 1, 1}, 0.5, at::kDouble);
@@ -205,7 +205,7 @@ TEST(LibtorchProxTv2d, NamesTheArgumentAtFault) {
   EXPECT_EQ(error_of([&] {
               prox_tv2d(x, {lam, minus});
             }),
-            "column_lam: must be >= 0 and not NaN, got -1 at index 0");
+            "lam_cols: must be >= 0 and not NaN, got -1 at index 0");
   EXPECT_EQ(error_of([&] { prox_tv2d(x, positive({4})); }),
             "lam: must have size 1 along both dims, or be a pair, got shape [4]");
   EXPECT_EQ(error_of([&] {
@@ -239,7 +239,7 @@ TEST(LibtorchGap2d, GivesTheCoresBits) {
     return tautstring::view(tensor.data_ptr<double>(), {3, 12, 20});
   };
   std::vector<double> alone(3), with_dual(3);
-  const tautstring::Problem2d problem = {.x = images(x), .row_lam = 0.5, .column_lam = 0.5};
+  const tautstring::Problem2d problem = {.x = images(x), .lam_rows = 0.5, .lam_cols = 0.5};
   ASSERT_TRUE(tautstring::gap2d(problem, {.y = images(y)}, alone).ok());
   ASSERT_TRUE(
       tautstring::gap2d(problem, {.y = images(y), .dual = images(info.dual)}, with_dual).ok());

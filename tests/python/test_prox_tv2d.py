@@ -12,12 +12,12 @@ METHODS = ["dykstra", "accelerated"]
 MODES = ["smooth", "sharp"]
 
 
-def by_passes(x, row_lam, column_lam, iterations):
+def by_passes(x, lam_rows, lam_cols, iterations):
     """The paper's Algorithm 1, by exact 1D solves."""
     q = np.zeros_like(x)
     for _ in range(iterations):
-        p = x - q - tn.prox_tv1d(x - q, row_lam)
-        y = tn.prox_tv1d(x - p, column_lam, dim=-2)
+        p = x - q - tn.prox_tv1d(x - q, lam_rows)
+        y = tn.prox_tv1d(x - p, lam_cols, dim=-2)
         q = x - p - y
     return y
 

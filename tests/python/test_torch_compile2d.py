@@ -20,7 +20,7 @@ def solver_arguments(height_dim, width_dim, **given):
         "accelerated": True,
         "iterations": 3,
         "tol": 0.0,
-        "of_solution": False,
+        "implicit": False,
         "keep_partitions": True,
         "report": True,
     }
@@ -32,7 +32,7 @@ OPTIONS = [
     {"keep_partitions": False, "report": False},
     {"report": False, "sharpen": True, "accelerated": False},
     {"tol": 1e-3, "iterations": 16},
-    {"tol": 1e-3, "iterations": 16, "of_solution": True},
+    {"tol": 1e-3, "iterations": 16, "implicit": True},
 ]
 
 
@@ -55,24 +55,24 @@ def solved(x, lam, **options):
     return saved
 
 
-@pytest.mark.parametrize("of_solution", [False, True])
+@pytest.mark.parametrize("implicit", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
-def test_backward_passes_opcheck(make, make_positive, dtype, of_solution):
+def test_backward_passes_opcheck(make, make_positive, dtype, implicit):
     x, grad_y = make(3, 6, 20, dtype=dtype), make(3, 6, 20, dtype=dtype)
-    saved = solved(x, make_positive(3, 1, 1), of_solution=of_solution)
+    saved = solved(x, make_positive(3, 1, 1), implicit=implicit)
     lams = (19, (0,), torch.float32, 1, (0, 2), torch.float64)
-    options = (1, 2, False, 3, of_solution, dtype, *lams, True, True, True)
+    options = (1, 2, False, 3, implicit, dtype, *lams, True, True, True)
     assert_opcheck(_extension.backward2d, (grad_y.clone().requires_grad_(), *saved, *options))
     unwanted = (*options[:-3], False, True, False)
     assert_opcheck(_extension.backward2d, (grad_y, *saved, *unwanted))
 
 
-@pytest.mark.parametrize("of_solution", [False, True])
-def test_forward_derivative_passes_opcheck(make, make_positive, of_solution):
+@pytest.mark.parametrize("implicit", [False, True])
+def test_forward_derivative_passes_opcheck(make, make_positive, implicit):
     x, lam = make(3, 6, 20), make_positive(3, 1, 1)
-    saved = solved(x, lam, of_solution=of_solution)
+    saved = solved(x, lam, implicit=implicit)
     tangent_x, tangent_lam = make(3, 6, 20, requires_grad=True), make(3, 1, 1, requires_grad=True)
-    options = (1, 2, False, 3, of_solution, 6, 20, x.dtype)
+    options = (1, 2, False, 3, implicit, 6, 20, x.dtype)
     for tangents in ((tangent_x, tangent_lam, None), (None, tangent_lam, tangent_lam)):
         assert_opcheck(_extension.jvp2d, (*saved, *tangents, *options))
 
@@ -202,7 +202,7 @@ def test_bad_values_inside_a_compiled_graph_are_runtime_errors(make):
     if x.is_cuda:
         pytest.skip("values on CUDA are not looked at")
     compiled = torch.compile(tautstring.prox_tv2d, fullgraph=True, backend="aot_eager")
-    with pytest.raises(RuntimeError, match="row_lam: must be >= 0 and not NaN, got -1"):
+    with pytest.raises(RuntimeError, match="lam_rows: must be >= 0 and not NaN, got -1"):
         compiled(x, torch.full((3, 1, 1), -1.0))
 
 

@@ -15,15 +15,15 @@ MODES = ["smooth", "sharp"]
 METHODS = ["dykstra", "accelerated"]
 
 
-def by_passes(x, row_lam, column_lam, method, iterations):
+def by_passes(x, lam_rows, lam_cols, method, iterations):
     """The iterations of the design note in float64, by exact 1D solves of tautstring.prox_tv1d."""
     x = x.detach().double()
     q = q_old = torch.zeros_like(x)
     t, b = torch.ones(x.shape[:-2]).to(x), torch.zeros(x.shape[:-2]).to(x)
     for _ in range(iterations):
         ahead = q + b[..., None, None] * (q - q_old)
-        p = x - ahead - tautstring.prox_tv1d(x - ahead, row_lam)
-        y = tautstring.prox_tv1d(x - p, column_lam, dim=-2)
+        p = x - ahead - tautstring.prox_tv1d(x - ahead, lam_rows)
+        y = tautstring.prox_tv1d(x - p, lam_cols, dim=-2)
         q_old, q = q, x - p - y
         if method == "accelerated":
             t = torch.where(((ahead - q) * (q - q_old)).sum((-2, -1)) > 0, 1, t)
@@ -32,10 +32,10 @@ def by_passes(x, row_lam, column_lam, method, iterations):
     return y
 
 
-def objective(x, y, row_lam, column_lam):
+def objective(x, y, lam_rows, lam_cols):
     fit = (y - x).square().sum((-2, -1)) / 2
-    along_rows = (row_lam * y.diff(dim=-1).abs()).sum((-2, -1))
-    return fit + along_rows + (column_lam * y.diff(dim=-2).abs()).sum((-2, -1))
+    along_rows = (lam_rows * y.diff(dim=-1).abs()).sum((-2, -1))
+    return fit + along_rows + (lam_cols * y.diff(dim=-2).abs()).sum((-2, -1))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,8 +1,8 @@
 // The 2D total variation proximity operator on LibTorch tensors, with autograd. For every image of
 // x on its own:
 //
-//   Y = argmin_Y  1/2 |Y - X|^2  +  sum over edges along rows     row_lam_e    |difference of Y|
-//                                +  sum over edges along columns  column_lam_e |difference of Y|
+//   Y = argmin_Y  1/2 |Y - X|^2  +  sum over edges along rows     lam_rows_e |difference of Y|
+//                                +  sum over edges along columns  lam_cols_e |difference of Y|
 //
 // The arguments mean what they mean in tautstring/tv2d.h and in Python. Errors in them are
 // c10::ValueError and name the argument.
@@ -28,9 +28,9 @@ class ImageLams {
   // NOLINTBEGIN(google-explicit-constructor): a number, a tensor or two in braces are what is meant
   ImageLams(double lam) : numbers_{lam, lam}, is_pair_(false) {}
   ImageLams(const torch::Tensor& lam) : tensors_{lam, lam}, is_pair_(false) {}
-  ImageLams(double row_lam, double column_lam) : numbers_{row_lam, column_lam} {}
-  ImageLams(torch::Tensor row_lam, torch::Tensor column_lam)
-      : tensors_{std::move(row_lam), std::move(column_lam)} {}
+  ImageLams(double lam_rows, double lam_cols) : numbers_{lam_rows, lam_cols} {}
+  ImageLams(torch::Tensor lam_rows, torch::Tensor lam_cols)
+      : tensors_{std::move(lam_rows), std::move(lam_cols)} {}
   // NOLINTEND(google-explicit-constructor)
 
   /// Along rows, along columns; undefined where they are numbers.
@@ -56,7 +56,7 @@ struct ProxTv2dOptions {
   /// is rounded to its dtype. Where an image on the CPU does not come so far, torch warns once per
   /// process; on CUDA that would wait for the device, and ProxTv2dInfo::converged tells it.
   std::optional<double> tol = {};
-  /// Python's grad. Not given: of_solution with tol, else of_iterations.
+  /// Python's grad. Not given: implicit with tol, else unrolled.
   std::optional<Derivative2d> derivative = {};
   /// The dual of an earlier call on similar images, to start from: a constant.
   torch::Tensor start = {};
@@ -76,7 +76,7 @@ struct ProxTv2dInfo {
 /// strides, on the CPU or on CUDA. The result has x's shape and dtype.
 ///
 /// Differentiable twice with respect to x and lam. What is kept for that is 4 bits a pixel and
-/// iteration (of_iterations) or 4 bits a pixel (of_solution), and nothing where no argument
+/// iteration (unrolled) or 4 bits a pixel (implicit), and nothing where no argument
 /// requires a gradient. Forward AD and vmap are Python's alone, and errors here.
 TAUTSTRING_API torch::Tensor prox_tv2d(const torch::Tensor& x, const ImageLams& lam,
                                        const ProxTv2dOptions& options = {});

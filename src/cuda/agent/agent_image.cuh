@@ -39,8 +39,8 @@ struct SmallImages {
   // One kernel serves all types of these: the time goes into the iterations.
   PlacedPixels<const void> x;
   PlacedPixels<void> y;
-  PlacedLam row_lam;  // one per row and one per column
-  PlacedLam column_lam;
+  PlacedLam lam_rows;  // one per row and one per column
+  PlacedLam lam_cols;
   std::uint32_t* partitions;  // null: not wanted; so for the others
   SavedCodes saved;
   double* momentum;
@@ -144,13 +144,13 @@ class AgentImage {
     CodesOfPasses<std::uint32_t> column_codes =
         call_.saved.of_columns(call_.partitions, image_, lane_, call_.first);
     for (int k = call_.first; k < call_.last; ++k) {
-      solve_line(width_, height_, row_lam_);
+      solve_line(width_, height_, lam_rows_);
       store_codes(row_codes, width_, height_);
       block_.for_each_value(line_, width_, [&](int i, T value) { line[i] += value; });
       block_.turn(line, width_, height_);
       block_.put_own(line, height_);
 
-      solve_line(height_, width_, column_lam_);
+      solve_line(height_, width_, lam_cols_);
       store_codes(column_codes, height_, width_);
       if (k + 1 == call_.last) break;
       block_.for_each_value(line_, height_, [&](int i, T value) { line[i] -= value; });  // Q
@@ -263,8 +263,8 @@ class AgentImage {
       if (lam < kLeast) return 0;
       return lam > most ? kConstant : static_cast<T>(lam);
     };
-    row_lam_ = look(call_.row_lam, height_, width_);
-    column_lam_ = look(call_.column_lam, width_, height_);
+    lam_rows_ = look(call_.lam_rows, height_, width_);
+    lam_cols_ = look(call_.lam_cols, width_, height_);
   }
 
   // --- Between launches ---
@@ -562,8 +562,8 @@ class AgentImage {
   LineStarts<Block::kWords> line_;
   T origin_ = 0;
   T largest_ = 0;  // the largest |x - origin|
-  T row_lam_ = 0;
-  T column_lam_ = 0;
+  T lam_rows_ = 0;
+  T lam_cols_ = 0;
   bool is_bad_ = false;
   bool has_lam_ = false;
   bool are_short_ = true;

@@ -38,8 +38,8 @@ struct SmallGradients {
   const std::int32_t* done;  // null: all iterations
   PlacedPixels<const void> grad_y;
   PlacedPixels<void> grad_x;
-  LineGradients row_lam;
-  LineGradients column_lam;
+  LineGradients lam_rows;
+  LineGradients lam_cols;
 };
 
 /// Bytes of shared memory for an image.
@@ -78,14 +78,14 @@ class AgentImageGradient {
     CodesOfPasses<const std::uint32_t> column_codes =
         call_.saved.of_columns(call_.partitions, image_, lane_, done - 1);
     ask_for_codes(column_codes, height_, width_);
-    double row_lam = 0;
-    double column_lam = 0;
+    double lam_rows = 0;
+    double lam_cols = 0;
     for (int k = done - 1; k >= 0; --k) {
       const bool is_last = k + 1 == done;
       read_codes();
       ask_for_codes(row_codes, width_, height_);
       row_codes.to_the_one_before();
-      column_lam += average(height_, line, [&](int i, const T(&means)[kPart]) {
+      lam_cols += average(height_, line, [&](int i, const T(&means)[kPart]) {
 #pragma unroll
         for (int j = 0; j < kPart; ++j) {
           line[i + j] = is_last ? means[j] : means[j] - line[i + j];
@@ -98,7 +98,7 @@ class AgentImageGradient {
       if (k > 0) ask_for_codes(column_codes, height_, width_);
       const auto momentum = static_cast<T>(kAccelerated ? momentum_of(k, done) : 0);
       const auto after = static_cast<T>(kAccelerated ? momentum_of(k + 1, done) : 0);
-      row_lam += average(width_, line, [&](int i, const T(&means)[kPart]) {
+      lam_rows += average(width_, line, [&](int i, const T(&means)[kPart]) {
         Part sum = grad_x.part(i);
 #pragma unroll
         for (int j = 0; j < kPart; ++j) sum.at[j] += means[j];
@@ -119,8 +119,8 @@ class AgentImageGradient {
       });
       if (k > 0) block_.turn(line, width_, height_);
     }
-    store(call_.row_lam, height_, row_lam);
-    store(call_.column_lam, width_, column_lam);
+    store(call_.lam_rows, height_, lam_rows);
+    store(call_.lam_cols, width_, lam_cols);
     if (call_.grad_x.data == nullptr) return;
     take_columns(grad_x, line);
     with_float32_storage(call_.grad_x.dtype,

@@ -77,14 +77,14 @@ class ComponentMeans {
   }
   /// Adds the pull of the lams to the values and computes the means.
   template <class Mean>
-  void average_pulled(const PlacedLam& row_lam, const PlacedLam& column_lam, Mean* means) noexcept {
+  void average_pulled(const PlacedLam& lam_rows, const PlacedLam& lam_cols, Mean* means) noexcept {
     if (are_small()) {
-      over_small_images(&kernel_small_pulled_means<Mean>, passes_, row_lam, column_lam,
+      over_small_images(&kernel_small_pulled_means<Mean>, passes_, lam_rows, lam_cols,
                         arrays_.values, means);
       return;
     }
     find();
-    over_tiles(&kernel_add_pulls, passes_, components(), row_lam, column_lam, arrays_.values);
+    over_tiles(&kernel_add_pulls, passes_, components(), lam_rows, lam_cols, arrays_.values);
     average_found(means);
   }
 

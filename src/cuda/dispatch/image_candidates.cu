@@ -30,7 +30,7 @@ Status image_candidates_gap(const Gap2d& call, const Context& context) noexcept 
   if (!status.ok()) return status;
   Scratch scratch(static_cast<std::byte*>(context.workspace));
   const CandidateArrays memory(scratch, images);
-  BatchIterations<double> iterations(images, call.row_lam, call.column_lam, Method2d::accelerated,
+  BatchIterations<double> iterations(images, call.lam_rows, call.lam_cols, Method2d::accelerated,
                                      memory.iterations, context);
   Launches& launches = iterations.launches();
   ImageProgress* progress = memory.iterations.progress;

@@ -46,15 +46,15 @@ Status image_components_backward(const Backward2d& call, const Context& context)
   const DerivativeArrays memory(scratch, images);
   Launches launches(context);
   ComponentMeans components(images, call.solved.partitions, memory.components, launches);
-  const LamGradient row_lam = lay_out(call.grad_row_lam, call, Lines2d::rows);
-  const LamGradient column_lam = lay_out(call.grad_column_lam, call, Lines2d::columns);
+  const LamGradient lam_rows = lay_out(call.grad_lam_rows, call, Lines2d::rows);
+  const LamGradient lam_cols = lay_out(call.grad_lam_cols, call, Lines2d::columns);
   if (components.are_small()) {
     const SmallSolutionGradients small = {components.passes(),
                                           call.solved.mode == Mode::sharp,
                                           place_pixels(call.grad_y, images),
                                           place_pixels(call.grad_x, images),
-                                          row_lam,
-                                          column_lam};
+                                          lam_rows,
+                                          lam_cols};
     components.over_small_images(&kernel_small_solution_gradients, small);
     return launches.status();
   }
@@ -66,8 +66,8 @@ Status image_components_backward(const Backward2d& call, const Context& context)
     launches.launch_over(&kernel_lam_gradient, elements.count, gradient, components.passes(),
                          memory.means, elements);
   };
-  write_lam(row_lam, call.grad_row_lam);
-  write_lam(column_lam, call.grad_column_lam);
+  write_lam(lam_rows, call.grad_lam_rows);
+  write_lam(lam_cols, call.grad_lam_cols);
   if (call.solved.mode == Mode::sharp) {
     components.over_tiles(&kernel_mirror_values, components.values(), memory.means);
   }
@@ -92,8 +92,8 @@ Status image_components_jvp(const Jvp2d& call, const Context& context) noexcept 
     }
   };
   load_tangent();
-  components.average_pulled(place_lam(call.tangent_row_lam, images, Lines2d::rows),
-                            place_lam(call.tangent_column_lam, images, Lines2d::columns),
+  components.average_pulled(place_lam(call.tangent_lam_rows, images, Lines2d::rows),
+                            place_lam(call.tangent_lam_cols, images, Lines2d::columns),
                             memory.means);
   if (call.solved.mode == Mode::sharp) {
     load_tangent();

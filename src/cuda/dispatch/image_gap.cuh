@@ -49,8 +49,8 @@ struct FactsCall {
 };
 
 template <class T>
-void find_facts(Launches& launches, const Images& images, const ImageLam& row_lam,
-                const ImageLam& column_lam, const FactsCall<T>& call,
+void find_facts(Launches& launches, const Images& images, const ImageLam& lam_rows,
+                const ImageLam& lam_cols, const FactsCall<T>& call,
                 const FactArrays<T>& memory) noexcept {
   const ImageTiles tiles(pixels_of(images));
   const std::int64_t blocks = images.count * tiles.tiles;
@@ -60,12 +60,12 @@ void find_facts(Launches& launches, const Images& images, const ImageLam& row_la
     launches.launch(&kernel_look_at_tiles<T>, blocks, tiles, values, images, rows, columns, looks);
     return looks;
   };
-  const Look<T>* looks = look_at(call.x, place(row_lam, images, Lines2d::rows),
-                                 place(column_lam, images, Lines2d::columns), memory.looks);
+  const Look<T>* looks = look_at(call.x, place(lam_rows, images, Lines2d::rows),
+                                 place(lam_cols, images, Lines2d::columns), memory.looks);
   const Look<T>* start = look_at(call.start, {}, {}, memory.start_looks);
   const Look<T>* candidate = look_at(call.candidate, {}, {}, memory.candidate_looks);
-  const bool has_lam_number = (!row_lam.array.given && row_lam.number != 0) ||
-                              (!column_lam.array.given && column_lam.number != 0);
+  const bool has_lam_number = (!lam_rows.array.given && lam_rows.number != 0) ||
+                              (!lam_cols.array.given && lam_cols.number != 0);
   launches.launch(&kernel_know_images<T>, images.count, tiles, call.x, looks, start, candidate,
                   has_lam_number, memory.facts);
 }

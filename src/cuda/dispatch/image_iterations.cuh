@@ -128,12 +128,12 @@ struct PassArrays {
 template <class T>
 class BatchIterations {
  public:
-  BatchIterations(const Images& images, const ImageLam& row_lam, const ImageLam& column_lam,
+  BatchIterations(const Images& images, const ImageLam& lam_rows, const ImageLam& lam_cols,
                   Method2d method, const PassArrays<T>& memory, const Context& context) noexcept
       : images_(images),
         method_(method),
-        row_lam_(row_lam),
-        column_lam_(column_lam),
+        lam_rows_(lam_rows),
+        lam_cols_(lam_cols),
         memory_(memory),
         tiles_(pixels_of(images)),
         passes_(images, memory.passes, context),
@@ -150,11 +150,11 @@ class BatchIterations {
   [[nodiscard]] const ImageTiles& tiles() const noexcept { return tiles_; }
   [[nodiscard]] const ImageArrays<T>& arrays() const noexcept { return arrays_; }
   [[nodiscard]] const ImageFacts* facts() const noexcept { return memory_.facts.facts; }
-  [[nodiscard]] PlacedLam row_lam() const noexcept {
-    return place(row_lam_, images_, Lines2d::rows);
+  [[nodiscard]] PlacedLam lam_rows() const noexcept {
+    return place(lam_rows_, images_, Lines2d::rows);
   }
-  [[nodiscard]] PlacedLam column_lam() const noexcept {
-    return place(column_lam_, images_, Lines2d::columns);
+  [[nodiscard]] PlacedLam lam_cols() const noexcept {
+    return place(lam_cols_, images_, Lines2d::columns);
   }
 
   template <class... Parameters, class... Arguments>
@@ -181,7 +181,7 @@ class BatchIterations {
       launches_.pack(start, images_, memory_.y);
       own.start = memory_.y;
     }
-    find_facts(launches_, images_, row_lam_, column_lam_, own, memory_.facts);
+    find_facts(launches_, images_, lam_rows_, lam_cols_, own, memory_.facts);
     if (is_dykstra()) {
       launches_.clear(momentum, images_.count * iterations);
       momentum = nullptr;
@@ -196,13 +196,13 @@ class BatchIterations {
   void iterate(std::uint32_t* rows, std::uint32_t* columns, bool gives_y) noexcept {
     // From X itself rows give what the columns take.
     launches_.add(row_input_ == arrays_.x
-                      ? passes_.forward(Lines2d::rows, row_lam_, arrays_.x, arrays_.input, rows)
-                      : passes_.forward_on(Lines2d::rows, row_lam_, arrays_.x, arrays_.q_ahead,
+                      ? passes_.forward(Lines2d::rows, lam_rows_, arrays_.x, arrays_.input, rows)
+                      : passes_.forward_on(Lines2d::rows, lam_rows_, arrays_.x, arrays_.q_ahead,
                                            row_input_, arrays_.input, rows));
     has_y_ = gives_y || !is_dykstra();
     launches_.add(
-        has_y_ ? passes_.forward(Lines2d::columns, column_lam_, arrays_.input, arrays_.y, columns)
-               : passes_.forward_on(Lines2d::columns, column_lam_, arrays_.x, arrays_.q_ahead,
+        has_y_ ? passes_.forward(Lines2d::columns, lam_cols_, arrays_.input, arrays_.y, columns)
+               : passes_.forward_on(Lines2d::columns, lam_cols_, arrays_.x, arrays_.q_ahead,
                                     arrays_.input, arrays_.row_input, columns));
     row_input_ = arrays_.row_input;
   }
@@ -230,8 +230,8 @@ class BatchIterations {
     gap.column_input = arrays_.input;
     gap.column_output = arrays_.y;
     gap.y = y;
-    gap.row_lam = row_lam();
-    gap.column_lam = column_lam();
+    gap.lam_rows = lam_rows();
+    gap.lam_cols = lam_cols();
     gap.facts = facts();
     gap.only_moved = only_moved;
     find_gaps(launches_, gap, memory_.gaps);
@@ -259,8 +259,8 @@ class BatchIterations {
 
   const Images& images_;
   const Method2d method_;
-  const ImageLam& row_lam_;
-  const ImageLam& column_lam_;
+  const ImageLam& lam_rows_;
+  const ImageLam& lam_cols_;
   const PassArrays<T> memory_;
   const ImageTiles tiles_;
   const Passes<T> passes_;

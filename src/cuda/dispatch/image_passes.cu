@@ -34,8 +34,8 @@ struct BackwardArrays {
       *array = scratch.take<T>(all);
     }
     pass_lam = scratch.take<T>(all);  // there are more pixels than edges
-    row_lam = scratch.take<double>(all);
-    column_lam = scratch.take<double>(all);
+    lam_rows = scratch.take<double>(all);
+    lam_cols = scratch.take<double>(all);
     passes = scratch.take<std::byte>(static_cast<std::int64_t>(passes_workspace(images)));
   }
 
@@ -45,8 +45,8 @@ struct BackwardArrays {
   T* column_incoming;  // h; at the first pass it is grad_y
   T* q;                // of the iteration behind, where that has momentum
   T* pass_lam;
-  double* row_lam;
-  double* column_lam;
+  double* lam_rows;
+  double* lam_cols;
   std::byte* passes;
 };
 
@@ -60,7 +60,7 @@ class ForwardPasses {
         memory_(memory),
         context_(context),
         progress_(memory.iterations.progress),
-        iterations_(call.images, call.row_lam, call.column_lam, call.solver.method,
+        iterations_(call.images, call.lam_rows, call.lam_cols, call.solver.method,
                     memory.iterations, context),
         launches_(iterations_.launches()) {}
 
@@ -85,8 +85,8 @@ class ForwardPasses {
   }
 
  private:
-  [[nodiscard]] bool is_of_solution() const noexcept {
-    return call_.solver.derivative == Derivative2d::of_solution;
+  [[nodiscard]] bool is_implicit() const noexcept {
+    return call_.solver.derivative == Derivative2d::implicit;
   }
   /// Of the last passes alone, of all, or none.
   [[nodiscard]] std::uint32_t* partitions() const noexcept {
@@ -96,7 +96,7 @@ class ForwardPasses {
   [[nodiscard]] std::uint32_t* partition(Lines2d lines, int k) const noexcept {
     if (partitions() == nullptr) return nullptr;
     const SavedPasses saved(images_);
-    const int kept = is_of_solution() ? 0 : k;
+    const int kept = is_implicit() ? 0 : k;
     return partitions() + (lines == Lines2d::rows ? saved.rows(0, kept) : saved.columns(0, kept));
   }
 
@@ -124,7 +124,7 @@ class ForwardPasses {
 
   /// An image that has stopped would do its last iteration again and again.
   void repeat_partitions(int last) noexcept {
-    if (call_.partitions == nullptr || is_of_solution()) return;
+    if (call_.partitions == nullptr || is_implicit()) return;
     const auto words = static_cast<std::size_t>(SavedPasses(images_).words());
     for (int k = last + 1; k < call_.solver.iterations; ++k) {
       launches_.add(cudaMemcpyAsync(partition(Lines2d::rows, k), partition(Lines2d::rows, last),
@@ -136,13 +136,13 @@ class ForwardPasses {
   /// Where the solution's derivatives are wanted of images that have come near it, the components
   /// that these are taken on also give its values.
   [[nodiscard]] bool polishes() const noexcept {
-    return is_of_solution() && call_.solver.tol > 0 && can_find_components(images_);
+    return is_implicit() && call_.solver.tol > 0 && can_find_components(images_);
   }
   [[nodiscard]] T* polished() const noexcept { return memory_.iterations.q_ahead; }
   void polish() noexcept {
     ComponentMeans components(images_, partitions(), memory_.components, launches_);
     iterations_.over_tiles(&kernel_samples<T>, iterations_.arrays().x, components.values());
-    components.average_pulled(iterations_.row_lam(), iterations_.column_lam(), polished());
+    components.average_pulled(iterations_.lam_rows(), iterations_.lam_cols(), polished());
     iterations_.find_gaps_of(polished(), false, &kernel_take_polished, progress_);
   }
 
@@ -180,7 +180,7 @@ class ForwardPasses {
     const TellCall tell = {
         images_.height,   images_.width,        iterations_.facts(),
         progress_,        call_.iterations,     call_.gap,
-        call_.partitions, SavedPasses(images_), is_of_solution() ? 1 : call_.solver.iterations};
+        call_.partitions, SavedPasses(images_), is_implicit() ? 1 : call_.solver.iterations};
     launches_.launch(&kernel_tell_images, images_.count, tell);
   }
 
@@ -209,23 +209,23 @@ class BackwardPasses {
     const SolvedImages& solved = call_.solved;
     launches_.pack(call_.grad_y, images_, memory_.grad_y);
     if (solved.mode == Mode::sharp) over_tiles(&kernel_negate_gradients<T>, memory_.grad_y);
-    launches_.clear(memory_.row_lam, lam_count(call_.grad_row_lam));
-    launches_.clear(memory_.column_lam, lam_count(call_.grad_column_lam));
+    launches_.clear(memory_.lam_rows, lam_count(call_.grad_lam_rows));
+    launches_.clear(memory_.lam_cols, lam_count(call_.grad_lam_cols));
     const SavedPasses saved(images_);
     const T* incoming = memory_.grad_y;
     for (int k = solved.iterations - 1; k >= 0; --k) {
       pass(Lines2d::columns, k, solved.partitions + saved.columns(0, k), incoming,
-           memory_.row_incoming, call_.grad_column_lam, memory_.column_lam);
+           memory_.row_incoming, call_.grad_lam_cols, memory_.lam_cols);
       pass(Lines2d::rows, k, solved.partitions + saved.rows(0, k), memory_.row_incoming,
-           memory_.column_incoming, call_.grad_row_lam, memory_.row_lam);
+           memory_.column_incoming, call_.grad_lam_rows, memory_.lam_rows);
       incoming = memory_.column_incoming;
     }
     if (solved.mode == Mode::sharp) {
       over_tiles(&kernel_mirror_gradients<T>, memory_.grad_y, memory_.grad_x);
     }
     launches_.unpack(call_.grad_x, images_, memory_.grad_x);
-    launches_.unpack(call_.grad_row_lam, images_, memory_.row_lam);
-    launches_.unpack(call_.grad_column_lam, images_, memory_.column_lam);
+    launches_.unpack(call_.grad_lam_rows, images_, memory_.lam_rows);
+    launches_.unpack(call_.grad_lam_cols, images_, memory_.lam_cols);
     return launches_.status();
   }
 
@@ -296,10 +296,10 @@ Status jvp_in(const Jvp2d& call, const Context& context) noexcept {
     launches.launch(&kernel_begin_tangents<T>, blocks, tiles, arrays, solved.momentum, solved.done,
                     solved.iterations, k);
     launches.add(passes.jvp(Lines2d::rows, solved.partitions + saved.rows(0, k), arrays.row_input,
-                            call.tangent_row_lam, arrays.y));
+                            call.tangent_lam_rows, arrays.y));
     launches.launch(&kernel_begin_column_tangents<T>, blocks, tiles, arrays);
     launches.add(passes.jvp(Lines2d::columns, solved.partitions + saved.columns(0, k), arrays.input,
-                            call.tangent_column_lam, arrays.y));
+                            call.tangent_lam_cols, arrays.y));
   }
   if (solved.mode == Mode::sharp) {
     launches.launch(&kernel_mirror_tangents<T>, blocks, tiles, arrays);
@@ -382,8 +382,8 @@ Status empty_images_gap(const Gap2d& call, const Context& context) noexcept {
 
 Status empty_images_backward(const Backward2d& call, const Context& context) noexcept {
   Launches launches(context);
-  launches.clear(call.grad_row_lam, call.solved.images);
-  launches.clear(call.grad_column_lam, call.solved.images);
+  launches.clear(call.grad_lam_rows, call.solved.images);
+  launches.clear(call.grad_lam_cols, call.solved.images);
   return launches.status();
 }
 

@@ -65,7 +65,7 @@ Status launch_for_size(const Call& call, bool is_accelerated, const Context& con
 
 SavedCodes saved_codes(const Images& images, Derivative2d derivative) noexcept {
   const SavedPasses saved(images);
-  const bool keeps_all = derivative == Derivative2d::of_iterations;
+  const bool keeps_all = derivative == Derivative2d::unrolled;
   return {images.count,  saved.row_words, saved.column_words, keeps_all ? saved.words() : 0,
           images.height, images.width};
 }
@@ -85,7 +85,7 @@ bool are_for_blocks(const Images& images, DType dtype, bool by_edge) noexcept {
 
 bool are_for_blocks(const Forward2d& call) noexcept {
   return are_for_blocks(call.images, call.x.dtype,
-                        is_by_edge(call.row_lam.array, call.column_lam.array));
+                        is_by_edge(call.lam_rows.array, call.lam_cols.array));
 }
 
 bool is_for_a_block(const Forward2d& call) noexcept {
@@ -94,7 +94,7 @@ bool is_for_a_block(const Forward2d& call) noexcept {
 
 bool is_for_a_block(const Backward2d& call) noexcept {
   return is_plain(call) && are_for_blocks(call.solved.images, call.grad_y.dtype,
-                                          is_by_edge(call.grad_row_lam, call.grad_column_lam));
+                                          is_by_edge(call.grad_lam_rows, call.grad_lam_cols));
 }
 
 namespace {
@@ -108,8 +108,8 @@ SmallImages lay_out(const Forward2d& call) noexcept {
   small.iterations = call.solver.iterations;
   small.last = call.solver.iterations;
   small.sharp = call.mode == Mode::sharp;
-  small.row_lam = place(call.row_lam, images, Lines2d::rows);
-  small.column_lam = place(call.column_lam, images, Lines2d::columns);
+  small.lam_rows = place(call.lam_rows, images, Lines2d::rows);
+  small.lam_cols = place(call.lam_cols, images, Lines2d::columns);
   small.partitions = call.partitions;
   small.saved = saved_codes(images, call.solver.derivative);
   small.momentum = call.momentum;
@@ -155,8 +155,8 @@ Status small_images_backward(const Backward2d& call, const Context& context) noe
   small.done = solved.done;
   small.grad_y = place_pixels(call.grad_y, images);
   small.grad_x = place_pixels(call.grad_x, images);
-  small.row_lam = lay_out(call.grad_row_lam, images, Lines2d::rows);
-  small.column_lam = lay_out(call.grad_column_lam, images, Lines2d::columns);
+  small.lam_rows = lay_out(call.grad_lam_rows, images, Lines2d::rows);
+  small.lam_cols = lay_out(call.grad_lam_cols, images, Lines2d::columns);
   return launch_for_size(small, solved.momentum != nullptr, context);
 }
 

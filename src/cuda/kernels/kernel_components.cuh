@@ -196,9 +196,8 @@ __device__ inline void join_pixel(const LastPasses& passes, const LastPasses::Pi
 /// same component.
 template <class IsWith>
 [[nodiscard]] __device__ double pulled(double value, const LastPasses& passes, std::int64_t image,
-                                       const LastPasses::Pixel& p, const PlacedLam& row_lam,
-                                       const PlacedLam& column_lam,
-                                       const IsWith& is_with) noexcept {
+                                       const LastPasses::Pixel& p, const PlacedLam& lam_rows,
+                                       const PlacedLam& lam_cols, const IsWith& is_with) noexcept {
   const std::int64_t row = image * passes.height + p.row;
   const std::int64_t column = image * passes.width + p.column;
   // The code belongs to the later of this pixel and its neighbour, which is `apart` away.
@@ -209,15 +208,15 @@ template <class IsWith>
     return (apart > 0 ? sign : -sign) * lam.at(line, e);
   };
   double all = 0;
-  if (p.column > 0) all += pull(passes.row_code(p), -1, row_lam, row, p.column - 1);
+  if (p.column > 0) all += pull(passes.row_code(p), -1, lam_rows, row, p.column - 1);
   if (p.row > 0) {
-    all += pull(passes.column_code(p), -passes.width, column_lam, column, p.row - 1);
+    all += pull(passes.column_code(p), -passes.width, lam_cols, column, p.row - 1);
   }
   if (p.column + 1 < passes.width) {
-    all += pull(passes.row_code({p.row, p.column + 1}), 1, row_lam, row, p.column);
+    all += pull(passes.row_code({p.row, p.column + 1}), 1, lam_rows, row, p.column);
   }
   if (p.row + 1 < passes.height) {
-    all += pull(passes.column_code({p.row + 1, p.column}), passes.width, column_lam, column, p.row);
+    all += pull(passes.column_code({p.row + 1, p.column}), passes.width, lam_cols, column, p.row);
   }
   return add_to(value, all);
 }
@@ -333,8 +332,8 @@ __global__ void kernel_average_components(ImageTiles tiles, const double* values
 /// Adds the pull of the lams to each pixel.
 __global__ inline void kernel_add_pulls(ImageTiles tiles, LastPassesOfImages all_passes,
                                         Components components,
-                                        const __grid_constant__ PlacedLam row_lam,
-                                        const __grid_constant__ PlacedLam column_lam,
+                                        const __grid_constant__ PlacedLam lam_rows,
+                                        const __grid_constant__ PlacedLam lam_cols,
                                         double* values) {
   const std::int64_t before = tiles.image() * tiles.pixels;
   const LastPasses passes = all_passes.of(tiles.image());
@@ -344,7 +343,7 @@ __global__ inline void kernel_add_pulls(ImageTiles tiles, LastPassesOfImages all
       return components.parents[i] == components.parents[i + apart];
     };
     values[i] =
-        pulled(values[i], passes, tiles.image(), passes.pixel(own), row_lam, column_lam, is_with);
+        pulled(values[i], passes, tiles.image(), passes.pixel(own), lam_rows, lam_cols, is_with);
   });
 }
 

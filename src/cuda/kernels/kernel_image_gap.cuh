@@ -26,8 +26,8 @@ struct GapCall {
   const T* column_input;
   const T* column_output;
   const T* y;
-  PlacedLam row_lam;
-  PlacedLam column_lam;
+  PlacedLam lam_rows;
+  PlacedLam lam_cols;
   const ImageFacts* facts;
   bool only_moved;  // images that have no offset are left out
   /// Sums of duals over tiles, then over those before them: by image, tile along the row (column)
@@ -172,7 +172,7 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
   if (tile.across > 0 && tile.lane < tile.rows) {
     const std::int32_t r = tile.first_row + tile.lane;
     const std::int64_t i = tile.at(r, tile.first_column);
-    const double lam = call.row_lam.at(tile.image * height + r, tile.first_column - 1);
+    const double lam = call.lam_rows.at(tile.image * height + r, tile.first_column - 1);
     row_before = *tile.row_sum();
     row_counted_before = counted(row_before, scaled_lam<T>(lam, tile.scale),
                                  tile.difference(call.y[i - 1], call.y[i]));
@@ -181,13 +181,13 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
   double v = 0;
   double above = 0;
   T y = 0;
-  LineLams column_lams = {};
+  LineLams lams_of_column = {};
   if (tile.is_inside) {
     const std::int64_t i = tile.at(tile.first_row, tile.column);
     y = call.y[i];
-    column_lams = call.column_lam.of(tile.image * width + tile.column);
+    lams_of_column = call.lam_cols.of(tile.image * width + tile.column);
     if (tile.down > 0) {
-      const double lam = column_lams.at(tile.first_row - 1);
+      const double lam = lams_of_column.at(tile.first_row - 1);
       v = *tile.column_sum();
       above = counted(v, scaled_lam<T>(lam, tile.scale), tile.difference(call.y[i - width], y));
     }
@@ -208,7 +208,7 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
     double right = 0;
     if (has_right) {
       const double lam =
-          scaled_lam<T>(call.row_lam.at(tile.image * height + r, tile.column), tile.scale);
+          scaled_lam<T>(call.lam_rows.at(tile.image * height + r, tile.column), tile.scale);
       const double rise = tile.difference(y, y_right);
       right = counted(u, lam, rise);
       own.gap += edge_gap(right, lam, rise);
@@ -223,7 +223,7 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
     T y_below = 0;
     if (r + 1 < height) {
       y_below = call.y[i + width];
-      const double lam = scaled_lam<T>(column_lams.at(r), tile.scale);
+      const double lam = scaled_lam<T>(lams_of_column.at(r), tile.scale);
       const double rise = tile.difference(y, y_below);
       below = counted(v, lam, rise);
       own.gap += edge_gap(below, lam, rise);

@@ -156,9 +156,9 @@ template <class T>
 /// Examines tiles of images: their samples, and the lams in memory of the edges after these.
 template <class T>
 __global__ void kernel_look_at_tiles(ImageTiles tiles, const T* values, Images images,
-                                     const __grid_constant__ PlacedLam row_lam,
-                                     const __grid_constant__ PlacedLam column_lam, Look<T>* looks) {
-  const bool has_lams = row_lam.data != nullptr || column_lam.data != nullptr;
+                                     const __grid_constant__ PlacedLam lam_rows,
+                                     const __grid_constant__ PlacedLam lam_cols, Look<T>* looks) {
+  const bool has_lams = lam_rows.data != nullptr || lam_cols.data != nullptr;
   Look<T> own;
   tiles.for_each_pixel([&](std::int64_t i) {
     own.add_sample(values[i]);
@@ -166,12 +166,11 @@ __global__ void kernel_look_at_tiles(ImageTiles tiles, const T* values, Images i
     const std::int64_t row = i / images.width;
     const auto r = static_cast<std::int32_t>(row - tiles.image() * images.height);
     const auto c = static_cast<std::int32_t>(i - row * images.width);
-    if (row_lam.data != nullptr && c + 1 < images.width && (c == 0 || row_lam.is_by_edge())) {
-      own.add_lam(row_lam.at(row, c));
+    if (lam_rows.data != nullptr && c + 1 < images.width && (c == 0 || lam_rows.is_by_edge())) {
+      own.add_lam(lam_rows.at(row, c));
     }
-    if (column_lam.data != nullptr && r + 1 < images.height &&
-        (r == 0 || column_lam.is_by_edge())) {
-      own.add_lam(column_lam.at(tiles.image() * images.width + c, r));
+    if (lam_cols.data != nullptr && r + 1 < images.height && (r == 0 || lam_cols.is_by_edge())) {
+      own.add_lam(lam_cols.at(tiles.image() * images.width + c, r));
     }
   });
   own = look_of_block(own);

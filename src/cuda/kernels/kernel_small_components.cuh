@@ -217,8 +217,8 @@ class SmallComponents {
 template <class Mean>
 __global__ void __launch_bounds__(kImageThreads, kSmallComponentBlocks)
     kernel_small_pulled_means(LastPassesOfImages all_passes,
-                              const __grid_constant__ PlacedLam row_lam,
-                              const __grid_constant__ PlacedLam column_lam, double* values,
+                              const __grid_constant__ PlacedLam lam_rows,
+                              const __grid_constant__ PlacedLam lam_cols, double* values,
                               Mean* means) {
   extern __shared__ __align__(16) char shared[];
   const std::int64_t image = blockIdx.x;
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(kImageThreads, kSmallComponentBlocks)
     const auto is_with = [&](std::int32_t apart) {
       return components.root_at(i) == components.root_at(i + apart);
     };
-    own[i] = pulled(own[i], passes, image, p, row_lam, column_lam, is_with);
+    own[i] = pulled(own[i], passes, image, p, lam_rows, lam_cols, is_with);
   });
   components.average([&](std::int32_t i, const LastPasses::Pixel& /*p*/) { return own[i]; });
   Mean* own_means = means + image * components.pixels.count;
@@ -245,8 +245,8 @@ struct SmallSolutionGradients {
   bool sharp;
   PlacedPixels<const void> grad_y;
   PlacedPixels<void> grad_x;
-  LamGradient row_lam;
-  LamGradient column_lam;
+  LamGradient lam_rows;
+  LamGradient lam_cols;
 };
 
 __global__ inline void __launch_bounds__(kImageThreads, kSmallComponentBlocks)
@@ -271,9 +271,9 @@ __global__ inline void __launch_bounds__(kImageThreads, kSmallComponentBlocks)
                 [&](std::int32_t k) { return components.mean_at(k); });
     }
   };
-  write_lam(call.row_lam, threadIdx.x);
+  write_lam(call.lam_rows, threadIdx.x);
   // If there is one lam per line, by other warps at the same time.
-  write_lam(call.column_lam, (threadIdx.x + kImageThreads / 2) % kImageThreads);
+  write_lam(call.lam_cols, (threadIdx.x + kImageThreads / 2) % kImageThreads);
   if (call.grad_x.data == nullptr) return;
   const std::int64_t to = call.grad_x.first(image);
   components.pixels.for_each([&](std::int32_t i, const LastPasses::Pixel& p) {

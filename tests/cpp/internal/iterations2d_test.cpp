@@ -20,10 +20,10 @@ Problem2d random_problem(Random& random, std::int32_t height, std::int32_t width
   std::uniform_real_distribution<double> part(0.5, 1.5);
   for (std::int32_t i = 0; i < height * width; ++i) problem.x.push_back(noise(random));
   for (std::int32_t i = 0; i < height * (width - 1); ++i) {
-    problem.row_lam.push_back(lam * part(random));
+    problem.lam_rows.push_back(lam * part(random));
   }
   for (std::int32_t i = 0; i < (height - 1) * width; ++i) {
-    problem.column_lam.push_back(lam * part(random));
+    problem.lam_cols.push_back(lam * part(random));
   }
   return problem;
 }
@@ -50,20 +50,20 @@ TEST(Iterations2d, GapIsNeverBelowWhatIsLeftAndGoesTo0) {
 TEST(Iterations2d, GoToTheExactSolution) {
   Random random(base_seed());
   reference::IntegerProblem2d exact = {
-      .height = 11, .width = 8, .x = {}, .row_lam = {}, .column_lam = {}};
+      .height = 11, .width = 8, .x = {}, .lam_rows = {}, .lam_cols = {}};
   for (int i = 0; i < 11 * 8; ++i) exact.x.push_back(static_cast<std::int64_t>(random() % 1000));
   for (int i = 0; i < 11 * 7; ++i) {
-    exact.row_lam.push_back(static_cast<std::int64_t>(random() % 300));
+    exact.lam_rows.push_back(static_cast<std::int64_t>(random() % 300));
   }
   for (int i = 0; i < 10 * 8; ++i) {
-    exact.column_lam.push_back(static_cast<std::int64_t>(random() % 300));
+    exact.lam_cols.push_back(static_cast<std::int64_t>(random() % 300));
   }
   const reference::ExactSolution2d solution = reference::prox_tv2d(exact);
   const Problem2d problem = {11,
                              8,
                              {exact.x.begin(), exact.x.end()},
-                             {exact.row_lam.begin(), exact.row_lam.end()},
-                             {exact.column_lam.begin(), exact.column_lam.end()}};
+                             {exact.lam_rows.begin(), exact.lam_rows.end()},
+                             {exact.lam_cols.begin(), exact.lam_cols.end()}};
   const Iterate2d found = reference::iterate(problem, Method2d::accelerated, 2000);
   for (std::size_t i = 0; i < found.y.size(); ++i) EXPECT_NEAR(found.y[i], solution.y[i], 1e-6);
   // y - solution|^2 / 2 is at most the distance of the objective from the optimum, which is at most
@@ -95,7 +95,7 @@ TEST(Iterations2d, AnImageOfOneRowOrColumnIsSolvedAtOnce) {
   const Problem2d column = random_problem(random, 20, 1, 0.7);
   for (const Problem2d* problem : {&row, &column}) {
     const std::vector<double> expected = reference::prox_tv1d(
-        problem->x, problem->height == 1 ? problem->row_lam : problem->column_lam);
+        problem->x, problem->height == 1 ? problem->lam_rows : problem->lam_cols);
     const Iterate2d found = reference::iterate(*problem, Method2d::dykstra, 1);
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found.y[i], expected[i], 1e-14);
     EXPECT_NEAR(reference::duality_gap(*problem, found), 0, 1e-12);

@@ -75,12 +75,12 @@ Integers random_lam(Random& random, std::int64_t edges, int kind) {
   });
 }
 
-IntegerProblem2d problem_of(Shape shape, Integers x, Integers row_lam, Integers column_lam) {
+IntegerProblem2d problem_of(Shape shape, Integers x, Integers lam_rows, Integers lam_cols) {
   return {.height = shape.height,
           .width = shape.width,
           .x = std::move(x),
-          .row_lam = std::move(row_lam),
-          .column_lam = std::move(column_lam)};
+          .lam_rows = std::move(lam_rows),
+          .lam_cols = std::move(lam_cols)};
 }
 
 IntegerProblem2d random_problem(Random& random, Shape shape, int kind_of_x, int kind_of_lam) {
@@ -105,13 +105,13 @@ std::vector<Edge> edges_of(const IntegerProblem2d& problem) {
   for (std::size_t row = 0; row < height; ++row) {
     for (std::size_t col = 0; col + 1 < width; ++col) {
       const std::size_t first = row * width + col;
-      edges.push_back({first, first + 1, problem.row_lam[row * (width - 1) + col]});
+      edges.push_back({first, first + 1, problem.lam_rows[row * (width - 1) + col]});
     }
   }
   for (std::size_t row = 0; row + 1 < height; ++row) {
     for (std::size_t col = 0; col < width; ++col) {
       const std::size_t first = row * width + col;
-      edges.push_back({first, first + width, problem.column_lam[first]});
+      edges.push_back({first, first + width, problem.lam_cols[first]});
     }
   }
   return edges;
@@ -131,8 +131,8 @@ int sign_of_step(const Fraction& a, const Fraction& b) {
 void expect_optimal(const IntegerProblem2d& problem, const ExactSolution2d& solution) {
   const std::vector<Edge> edges = edges_of(problem);
   ASSERT_EQ(solution.labels.size(), problem.x.size());
-  ASSERT_EQ(solution.exact_u.size(), problem.row_lam.size());
-  ASSERT_EQ(solution.exact_v.size(), problem.column_lam.size());
+  ASSERT_EQ(solution.exact_u.size(), problem.lam_rows.size());
+  ASSERT_EQ(solution.exact_v.size(), problem.lam_cols.size());
   std::vector<Fraction> duals = solution.exact_u;
   duals.insert(duals.end(), solution.exact_v.begin(), solution.exact_v.end());
 
@@ -293,10 +293,10 @@ TEST(Reference2d, RefusesWhatIsNoProblem) {
   const IntegerProblem2d good = problem_of({2, 2}, {1, 2, 3, 4}, {1, 1}, {1, 1});
   EXPECT_NO_THROW(reference::prox_tv2d(good));
   IntegerProblem2d bad = good;
-  bad.column_lam[1] = -1;
+  bad.lam_cols[1] = -1;
   EXPECT_THROW(reference::prox_tv2d(bad), std::invalid_argument);
   bad = good;
-  bad.row_lam.push_back(1);
+  bad.lam_rows.push_back(1);
   EXPECT_THROW(reference::prox_tv2d(bad), std::invalid_argument);
   bad = good;
   bad.width = 3;
@@ -388,9 +388,9 @@ TEST(Reference2d, AgreesWithTheReferenceOfRows) {
     const std::int64_t n = integer(random, 1, 200);
     const IntegerProblem2d row =
         random_problem(random, {1, n}, trial % kKindsOfX, trial / kKindsOfX % kKindsOfLam);
-    const IntegerProblem2d column = problem_of({n, 1}, row.x, {}, row.row_lam);
+    const IntegerProblem2d column = problem_of({n, 1}, row.x, {}, row.lam_rows);
     const std::vector<double> x(row.x.begin(), row.x.end());
-    const std::vector<double> lam(row.row_lam.begin(), row.row_lam.end());
+    const std::vector<double> lam(row.lam_rows.begin(), row.lam_rows.end());
     const std::vector<double> expected = reference::prox_tv1d(x, lam);
     const std::vector<double> along_row = reference::prox_tv2d(row).y;
     ASSERT_EQ(along_row, reference::prox_tv2d(column).y) << "seed " << seed;
@@ -436,8 +436,8 @@ TEST(Reference2d, TranspositionTransposesTheAnswer) {
     const std::int64_t width = problem.width;
     const IntegerProblem2d transposed =
         problem_of({width, height}, rearranged(problem.x, transposition(height, width)),
-                   rearranged(problem.column_lam, transposition(height - 1, width)),
-                   rearranged(problem.row_lam, transposition(height, width - 1)));
+                   rearranged(problem.lam_cols, transposition(height - 1, width)),
+                   rearranged(problem.lam_rows, transposition(height, width - 1)));
     expect_same_values(problem, transposed, 1, 0, transposition(height, width));
   });
 }
@@ -445,7 +445,7 @@ TEST(Reference2d, TranspositionTransposesTheAnswer) {
 TEST(Reference2d, RotationByHalfATurnRotatesTheAnswer) {
   for_random_problems([](const IntegerProblem2d& problem) {
     IntegerProblem2d rotated = problem;
-    for (Integers* values : {&rotated.x, &rotated.row_lam, &rotated.column_lam}) {
+    for (Integers* values : {&rotated.x, &rotated.lam_rows, &rotated.lam_cols}) {
       std::ranges::reverse(*values);
     }
     expect_same_values(problem, rotated, 1, 0,
@@ -465,7 +465,7 @@ TEST(Reference2d, ScaleAndOffsetCarryOver) {
   for_random_problems([](const IntegerProblem2d& problem) {
     IntegerProblem2d changed = problem;
     for (std::int64_t& value : changed.x) value = 3 * value - 1000;
-    for (Integers* lam : {&changed.row_lam, &changed.column_lam}) {
+    for (Integers* lam : {&changed.lam_rows, &changed.lam_cols}) {
       for (std::int64_t& value : *lam) value *= 3;
     }
     expect_same_values(problem, changed, 3, -1000, [](std::size_t i) { return i; });

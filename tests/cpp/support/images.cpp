@@ -13,13 +13,13 @@ ImageBatch::ImageBatch(std::int64_t count_, std::int64_t height_, std::int64_t w
       height(height_),
       width(width_),
       x(static_cast<std::size_t>(count * height * width)),
-      row_lam(static_cast<std::size_t>(count * height * (width - 1))),
-      column_lam(static_cast<std::size_t>(count * (height - 1) * width)) {}
+      lam_rows(static_cast<std::size_t>(count * height * (width - 1))),
+      lam_cols(static_cast<std::size_t>(count * (height - 1) * width)) {}
 
 Problem2d ImageBatch::problem(Mode mode) const {
   return {.x = view(x.data(), {count, height, width}),
-          .row_lam = view(row_lam.data(), {count, height, width - 1}),
-          .column_lam = view(column_lam.data(), {count, height - 1, width}),
+          .lam_rows = view(lam_rows.data(), {count, height, width - 1}),
+          .lam_cols = view(lam_cols.data(), {count, height - 1, width}),
           .mode = mode};
 }
 
@@ -29,7 +29,7 @@ reference::Problem2d ImageBatch::image(std::int64_t index) const {
     return std::vector<double>(all.begin() + index * size, all.begin() + (index + 1) * size);
   };
   return {static_cast<std::int32_t>(height), static_cast<std::int32_t>(width), part(x),
-          part(row_lam), part(column_lam)};
+          part(lam_rows), part(lam_cols)};
 }
 
 ImageBatch random_images(Random& random, std::int64_t count, std::int64_t height,
@@ -38,8 +38,8 @@ ImageBatch random_images(Random& random, std::int64_t count, std::int64_t height
   std::normal_distribution<double> noise;
   std::uniform_real_distribution<double> part(0.5, 1.5);
   for (double& value : batch.x) value = noise(random);
-  for (double& value : batch.row_lam) value = lam * part(random);
-  for (double& value : batch.column_lam) value = lam * part(random);
+  for (double& value : batch.lam_rows) value = lam * part(random);
+  for (double& value : batch.lam_cols) value = lam * part(random);
   return batch;
 }
 
@@ -48,7 +48,7 @@ double inner(std::span<const double> a, std::span<const double> b) {
 }
 
 double inner(const ImageBatch& a, const ImageBatch& b) {
-  return inner(a.x, b.x) + inner(a.row_lam, b.row_lam) + inner(a.column_lam, b.column_lam);
+  return inner(a.x, b.x) + inner(a.lam_rows, b.lam_rows) + inner(a.lam_cols, b.lam_cols);
 }
 
 SolvedImagesCall::SolvedImagesCall(const ImageBatch& batch, const Solver2d& solver_, Mode mode_,
@@ -62,9 +62,9 @@ SolvedImagesCall::SolvedImagesCall(const ImageBatch& batch, const Solver2d& solv
       momentum(static_cast<std::size_t>(batch.count * solver.iterations)),
       iterations(static_cast<std::size_t>(batch.count)) {
   const Problem2d problem = batch.problem(mode);
-  const bool of_solution = solver.derivative == Derivative2d::of_solution;
+  const bool implicit = solver.derivative == Derivative2d::implicit;
   partitions.resize(
-      static_cast<std::size_t>(saved_words2d(problem.x, of_solution ? 1 : solver.iterations)));
+      static_cast<std::size_t>(saved_words2d(problem.x, implicit ? 1 : solver.iterations)));
   const Sizes sizes = {shape.count, shape.height, shape.width};
   const Status status = prox_tv2d(problem, solver,
                                   {.y = view(y.data(), sizes),
@@ -92,8 +92,8 @@ ImageBatch SolvedImagesCall::backward(std::span<const double> grad_y,
   const Status status = prox_tv2d_backward(
       solved(), view(grad_y.data(), {shape.count, shape.height, shape.width}),
       {.x = view(result.x.data(), {shape.count, shape.height, shape.width}),
-       .row_lam = view(result.row_lam.data(), {shape.count, shape.height, shape.width - 1}),
-       .column_lam = view(result.column_lam.data(), {shape.count, shape.height - 1, shape.width})},
+       .lam_rows = view(result.lam_rows.data(), {shape.count, shape.height, shape.width - 1}),
+       .lam_cols = view(result.lam_cols.data(), {shape.count, shape.height - 1, shape.width})},
       context);
   EXPECT_TRUE(status.ok()) << message(status);
   return result;
@@ -104,8 +104,7 @@ std::vector<double> SolvedImagesCall::jvp(const ImageBatch& tangents,
   std::vector<double> result(tangents.x.size());
   const Problem2d views = tangents.problem();
   const Status status = prox_tv2d_jvp(
-      solved(),
-      {.x = views.x, .row_lam = views.row_lam.array, .column_lam = views.column_lam.array},
+      solved(), {.x = views.x, .lam_rows = views.lam_rows.array, .lam_cols = views.lam_cols.array},
       view(result.data(), {shape.count, shape.height, shape.width}), context);
   EXPECT_TRUE(status.ok()) << message(status);
   return result;

@@ -17,8 +17,8 @@ struct ImageBatch {
   std::int64_t height = 0;
   std::int64_t width = 0;
   std::vector<double> x;
-  std::vector<double> row_lam;
-  std::vector<double> column_lam;
+  std::vector<double> lam_rows;
+  std::vector<double> lam_cols;
 
   ImageBatch(std::int64_t count, std::int64_t height, std::int64_t width);
   [[nodiscard]] std::size_t pixels() const { return static_cast<std::size_t>(height * width); }

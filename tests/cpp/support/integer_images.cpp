@@ -30,8 +30,8 @@ IntegerImage random_image(Random& random, std::int64_t longest, std::int64_t off
     for (std::int64_t i = 0; i < count; ++i) lams.push_back(one_lam ? lam : integer(0, lam));
     return lams;
   };
-  p.row_lam = make_lams(p.height * (p.width - 1));
-  p.column_lam = make_lams((p.height - 1) * p.width);
+  p.lam_rows = make_lams(p.height * (p.width - 1));
+  p.lam_cols = make_lams((p.height - 1) * p.width);
   image.optimum = reference::prox_tv2d(p).y;
   image.largest = static_cast<double>(*std::max_element(p.x.begin(), p.x.end()));
   return image;
@@ -53,11 +53,11 @@ long double objective(const IntegerProblem2d& p, const std::vector<double>& y) {
       sum += change * change / 2;
       if (c + 1 < p.width) {
         sum +=
-            static_cast<long double>(p.row_lam[static_cast<std::size_t>(r * (p.width - 1) + c)]) *
+            static_cast<long double>(p.lam_rows[static_cast<std::size_t>(r * (p.width - 1) + c)]) *
             std::abs(at(r, c + 1) - at(r, c));
       }
       if (r + 1 < p.height) {
-        sum += static_cast<long double>(p.column_lam[i]) * std::abs(at(r + 1, c) - at(r, c));
+        sum += static_cast<long double>(p.lam_cols[i]) * std::abs(at(r + 1, c) - at(r, c));
       }
     }
   }
