@@ -170,12 +170,6 @@ class PairLams {
     if (to_below_.empty()) return lam_;
     return view(to_below_.data(), {1, height_ - 1, width_}, {0, width_, 1});
   }
-  [[nodiscard]] double to_right(std::size_t pixel) const {
-    return to_right_.empty() ? lam_ : static_cast<double>(to_right_[pixel]);
-  }
-  [[nodiscard]] double to_below(std::size_t pixel) const {
-    return to_below_.empty() ? lam_ : static_cast<double>(to_below_[pixel]);
-  }
 
  private:
   double lam_;
@@ -184,36 +178,6 @@ class PairLams {
   std::vector<float> to_right_;  // given only where some differ
   std::vector<float> to_below_;
 };
-
-/// What the solution makes least, of one band: of the smoothed picture that `image` holds, or that
-/// `before` was sharpened by.
-double objective(const Image& image, const std::vector<float>& before, Mode mode,
-                 const PairLams& lams, int band) {
-  const auto width = static_cast<std::size_t>(image.width);
-  const auto height = static_cast<std::size_t>(image.height);
-  const auto at = [&](std::size_t pixel) {
-    return pixel * static_cast<std::size_t>(image.bands) + static_cast<std::size_t>(band);
-  };
-  const auto change = [&](std::size_t pixel) {
-    const double difference = static_cast<double>(image.pixels[at(pixel)]) - before[at(pixel)];
-    return mode == Mode::smooth ? difference : -difference;
-  };
-  const auto smooth = [&](std::size_t pixel) { return before[at(pixel)] + change(pixel); };
-  const auto cost = [&](std::size_t from, std::size_t to, double lam) {
-    const double size = std::abs(smooth(to) - smooth(from));
-    return size > 0 ? lam * size : 0;  // whatever lam is
-  };
-  double total = 0;
-  for (std::size_t y = 0; y < height; ++y) {
-    for (std::size_t x = 0; x < width; ++x) {
-      const std::size_t i = y * width + x;
-      total += change(i) * change(i) / 2;
-      if (x + 1 < width) total += cost(i, i + 1, lams.to_right(i));
-      if (y + 1 < height) total += cost(i, i + width, lams.to_below(i));
-    }
-  }
-  return total;
-}
 
 Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& executor) {
   const auto full_scale = static_cast<double>(image.full_scale());
@@ -226,25 +190,27 @@ Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& execut
     return view(pixels, {bands, image.height, image.width}, {1, row, image.bands});
   };
   std::vector<double> gaps(static_cast<std::size_t>(bands));
+  std::vector<double> objectives(gaps.size());
+  std::vector<std::uint8_t> converged(gaps.size());
   std::vector<std::int32_t> iterations(gaps.size());
   const Problem2d problem = {.x = pictures(before.data()),
                              .lam_rows = lams.along_rows(),
                              .lam_cols = lams.along_columns(),
                              .mode = task.mode};
-  check(prox_tv2d(problem, task.solver,
-                  {.y = pictures(image.pixels.data()), .gap = gaps, .iterations = iterations},
-                  {.executor = &executor}));
+  const Results2d results = {.y = pictures(image.pixels.data()),
+                             .gap = gaps,
+                             .objective = objectives,
+                             .converged = converged,
+                             .iterations = iterations};
+  check(prox_tv2d(problem, task.solver, results, {.executor = &executor}));
   Convergence result;
   for (int band = 0; band < bands; ++band) {
     const auto b = static_cast<std::size_t>(band);
     constexpr double least = std::numeric_limits<double>::min();
-    const double gap =
-        std::isinf(gaps[b])
-            ? gaps[b]
-            : gaps[b] / std::max(objective(image, before, task.mode, lams, band), least);
+    const double gap = gaps[b] / std::max(objectives[b], least);
     result.iterations = std::max(result.iterations, iterations[b]);
     result.gap = std::max(result.gap, gap);
-    result.converged = result.converged && gap <= task.solver.tol;
+    result.converged = result.converged && converged[b] != 0;
   }
   // The objective grows from the solution at least as 1/2 |distance|^2.
   const std::size_t visible =

@@ -206,9 +206,9 @@ using ImageArray = BasicImageArray<void>;
 using ConstImageArray = BasicImageArray<const void>;
 
 /// lam along the rows or the columns of all images: `array` where it is given, else `number`.
-/// And the same as one lam of all lines: only so is it known where an element stands in the
-/// caller's array.
+/// And the same as the lam of all lines, which tells where an element is in the caller's array.
 struct ImageLam {
+  const char* name = "lam";  // for errors
   double number = 0;
   ConstImageArray array;
   RowLam of_lines;
@@ -228,7 +228,13 @@ struct Forward2d {
   double* momentum = nullptr;
   ImageArray dual;
   double* gap = nullptr;
+  double* objective = nullptr;
+  std::uint8_t* converged = nullptr;
   std::int32_t* iterations = nullptr;
+
+  [[nodiscard]] bool wants_quality() const noexcept {
+    return gap != nullptr || objective != nullptr || converged != nullptr;
+  }
 };
 
 struct Gap2d {
@@ -260,11 +266,16 @@ struct Backward2d {
   ImageArray grad_lam_cols;
 };
 
+/// The tolerance that decides which images have converged.
+[[nodiscard]] inline double held_to(const Solver2d& solver, DType dtype) noexcept {
+  return solver.tol > 0 ? solver.tol : default_tolerance(dtype);
+}
+
 /// Whether a call is one of iterations alone, all of them from 0 on: no tolerance, start, dual or
 /// gap, nor derivatives of the solution.
 [[nodiscard]] inline bool is_plain(const Forward2d& call) noexcept {
   return call.solver.tol == 0 && call.solver.derivative == Derivative2d::unrolled &&
-         !call.start.given && !call.dual.given && call.gap == nullptr;
+         !call.start.given && !call.dual.given && !call.wants_quality();
 }
 [[nodiscard]] inline bool is_plain(const Backward2d& call) noexcept {
   return call.solved.derivative == Derivative2d::unrolled;

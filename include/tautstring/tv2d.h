@@ -42,9 +42,24 @@ enum class Method2d : std::uint8_t { dykstra, accelerated };
 /// alone, for calls that have come near it (a gap of 1e-5 of the objective or less).
 enum class Derivative2d : std::uint8_t { unrolled, implicit };
 
+/// What Python and LibTorch do where the caller does not say: with a tolerance the accelerated
+/// method, which needs far fewer iterations to reach it.
+[[nodiscard]] constexpr Method2d default_method(double tol) noexcept {
+  return tol > 0 ? Method2d::accelerated : Method2d::dykstra;
+}
+[[nodiscard]] constexpr int default_iterations(Method2d method, double tol = 0) noexcept {
+  constexpr int kMostWithTolerance = 128;
+  if (tol > 0) return kMostWithTolerance;
+  return method == Method2d::dykstra ? 4 : 16;
+}
+/// The tolerance that images are held to where the caller gives none.
+[[nodiscard]] constexpr double default_tolerance(DType dtype) noexcept {
+  return dtype == DType::float64 ? 1e-6 : 1e-4;
+}
+
 struct Solver2d {
   Method2d method = Method2d::dykstra;
-  int iterations = 4;  // two passes each; with `tol`, at most
+  int iterations = default_iterations(Method2d::dykstra);  // two passes each; with `tol`, at most
   /// Where it is above 0, each image stops once its duality gap is at most tol times its
   /// objective, before the result is rounded to its dtype. The gap is checked every fourth
   /// iteration.
@@ -71,9 +86,12 @@ struct Results2d {
   /// Y as it is returned: rounded to its dtype and, in mode sharp, of the smooth image that it
   /// stands for, X - (Y - X). So it may be above the tolerance that an image has stopped at, where
   /// a 16-bit dtype cannot hold the result that well. It is infinite where Y has overflowed its
-  /// dtype. An image that is copied, and one that is NaN, has no iterations; the gap of the one is
-  /// 0, of the other NaN.
+  /// dtype. An image that is copied, and one that is NaN, has no iterations; gap and objective of
+  /// the one are 0, of the other NaN.
   std::span<double> gap = {};
+  std::span<double> objective = {};  // at the same Y
+  /// 1 where the gap is at most `tol` (without one default_tolerance) times the objective, else 0.
+  std::span<std::uint8_t> converged = {};
   std::span<std::int32_t> iterations = {};
 };
 

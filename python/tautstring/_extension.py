@@ -32,7 +32,7 @@ def find_library() -> Path | None:
     return next(filter(Path.exists, candidates), None)
 
 
-def _load() -> None:
+def _load() -> ctypes.CDLL:
     if not torch.__version__ >= _OLDEST_TORCH:  # type: ignore[operator]  # it takes tuples
         raise ImportError(f"tautstring needs torch 2.11 or newer, found torch {torch.__version__}")
     library = find_library()
@@ -47,15 +47,26 @@ def _load() -> None:
         raise ImportError(
             f"tautstring's op library does not load into torch {torch.__version__}: {error}"
         ) from error
-    # Ctrl-C stops calls: the binding looks at signals, as for NumPy, and the op library,
-    # which knows no Python, asks it.
-    set_stop_check = ctypes.CDLL(str(library)).tautstring_set_stop_check
-    set_stop_check.argtypes = (ctypes.c_void_p,)
-    set_stop_check.restype = None
-    set_stop_check(_numpy.stops_for_signal)
+    return ctypes.CDLL(str(library))
 
 
-_load()
+def _text(function: str) -> str:
+    read = getattr(_library, function)
+    read.restype = ctypes.c_char_p
+    text: bytes = read()
+    return text.decode("ascii")
+
+
+_library = _load()
+# Ctrl-C stops calls: the binding looks at signals, as for NumPy, and the op library, which
+# knows no Python, asks it.
+_library.tautstring_set_stop_check.argtypes = (ctypes.c_void_p,)
+_library.tautstring_set_stop_check.restype = None
+_library.tautstring_set_stop_check(_numpy.stops_for_signal)
+
+# How the op library's errors begin that Python turns into others.
+INVALID_ARGUMENT = _text("tautstring_invalid_argument")
+INTERRUPTED = _text("tautstring_interrupted")
 
 solve = torch.ops.tautstring.prox_tv1d.default
 solve_number = torch.ops.tautstring.prox_tv1d.number

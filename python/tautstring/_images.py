@@ -134,7 +134,7 @@ SOLVER = Solver(
     eager_function=ProxTv2d,
     lams=2,
     make_batch=_make_batch,
-    reported=slice(3, 6),  # done, gap, dual
+    reported=slice(3, 8),  # done, gap, objective, converged, dual
     takes_start=True,
 )
 

@@ -92,8 +92,12 @@ def prox_tv2d(
     momentum: npt.NDArray[np.float64] | None,
     done: npt.NDArray[np.int32],
     gap: npt.NDArray[np.float64] | None,
+    objective: npt.NDArray[np.float64] | None,
+    converged: npt.NDArray[np.uint8] | None,
     dual: _Array | None,
 ) -> None: ...
+def prefers_accelerated(tol: float) -> bool: ...
+def default_iterations(accelerated: bool, tol: float) -> int: ...
 def gap2d(
     x: _Array,
     y: _Array,

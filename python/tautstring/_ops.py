@@ -270,6 +270,8 @@ OPS = (
             _per_line(torch.float64, _kept_momentum),
             _per_line(torch.int32),  # done
             _per_line(torch.float64, flag="report"),  # gap
+            _per_line(torch.float64, flag="report"),  # objective
+            _per_line(torch.bool, flag="report"),  # converged
             _samples("x", _arithmetic, "report"),  # dual
         ),
     ),

@@ -12,9 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-_ITERATIONS = {"dykstra": 4, "accelerated": 16}
-_MOST_WITH_TOL = 128
+from tautstring import _numpy
+
+# The core's defaults (include/tautstring/tv2d.h), by whether there is a tolerance. They are read
+# here because torch.compile cannot trace calls of the extension.
+_IS_ACCELERATED = {has_tol: _numpy.prefers_accelerated(float(has_tol)) for has_tol in (False, True)}
+_ITERATIONS = {
+    (accelerated, has_tol): _numpy.default_iterations(accelerated, float(has_tol))
+    for accelerated in (False, True)
+    for has_tol in (False, True)
+}
 _MOST = 2**31 - 1
+
+Mode = Literal["smooth", "sharp"]
+Method = Literal["dykstra", "accelerated"]
+Grad = Literal["unrolled", "implicit"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,9 @@ class Newton:
         return int(self.iterations), float(self.tol), self.line_search == "halving"
 
 
+Solver = Literal["direct", "newton"] | Newton
+
+
 def read_solver1d(
     solver: object, weight: object, start: object, polish: bool, return_info: bool = False
 ) -> Newton | None:
@@ -97,12 +112,12 @@ def read_solver2d(
     read_choice("method", method, (None, "dykstra", "accelerated"))
     read_choice("grad", grad, (None, "unrolled", "implicit"))
     tolerance = _read_tol(tol)
-    if method is None:
-        method = "accelerated" if tolerance else "dykstra"
+    has_tol = tolerance > 0
+    is_accelerated = _IS_ACCELERATED[has_tol] if method is None else method == "accelerated"
     if iterations is None:
-        iterations = _MOST_WITH_TOL if tolerance else _ITERATIONS[method]
+        iterations = _ITERATIONS[is_accelerated, has_tol]
     return (
-        method == "accelerated",
+        is_accelerated,
         _read_count("iterations", iterations),
         tolerance,
         grad == "implicit" or (grad is None and tolerance > 0),
@@ -174,19 +189,6 @@ def read_integer(name: str, value: int, allowed: str = "an integer") -> int:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name}: must be {allowed}, got {value!r}") from None
-
-
-def good_tol(in_float64: bool) -> float:
-    """Give the tolerance that images are held to where none was asked for."""
-    return 1e-6 if in_float64 else 1e-4
-
-
-def in_users_words(message: str, is_pair: bool) -> str:
-    """Give what the core says of an argument of a 2D call the name that users know it by."""
-    name, colon, rest = message.partition(":")
-    rows, columns = ("lam_rows", "lam_cols") if is_pair else ("lam", "lam")
-    names = {"lam_rows": rows, "lam_cols": columns}
-    return names.get(name, name.removeprefix("solver.")) + colon + rest
 
 
 def reshape_hint(x_shape: Sequence[int], lam_shape: Sequence[int], dims: Sequence[int]) -> str:

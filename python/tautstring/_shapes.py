@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-# What src/torch/tensors.h puts before the errors of arguments.
-INVALID_ARGUMENT = "tautstring: invalid argument: "
-INTERRUPTED = "tautstring: interrupted: "
+from tautstring._extension import INVALID_ARGUMENT
 
 _CODES_PER_WORD = 16
 _BYTES_PER_WORD = 4

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from tautstring import _numpy
+from tautstring._extension import INTERRUPTED, INVALID_ARGUMENT
 from tautstring._options import read_dim, reshape_hint, with_reshape_hint
-from tautstring._shapes import INTERRUPTED, INVALID_ARGUMENT, size_along
+from tautstring._shapes import size_along
 
 _FLOAT_DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 _PLAIN_TENSORS = (Tensor, torch.nn.Parameter)
@@ -179,7 +180,7 @@ def shape_hints(
     return lambda message: with_reshape_hint(message, x.shape, shapes, dims)
 
 
-def raise_by_kind(error: RuntimeError, *rewordings: Callable[[str], str]) -> NoReturn:
+def raise_by_kind(error: RuntimeError, add_hint: Callable[[str], str] | None = None) -> NoReturn:
     """Raise an op's error in Python's terms.
 
     ValueError for what the core says of an argument; of a call that a signal stopped, what
@@ -191,6 +192,4 @@ def raise_by_kind(error: RuntimeError, *rewordings: Callable[[str], str]) -> NoR
     if not found:
         raise error
     message = text.partition("\n")[0]
-    for reword in rewordings:
-        message = reword(message)
-    raise ValueError(message) from None
+    raise ValueError(add_hint(message) if add_hint else message) from None

@@ -50,9 +50,11 @@ from tautstring import (
 )
 from tautstring._autograd_paths import is_traced, read, takes_eager_path
 from tautstring._options import (
+    Grad,
+    Method,
+    Mode,
     Newton,
-    good_tol,
-    in_users_words,
+    Solver,
     read_dims,
     read_mode,
     read_solver1d,
@@ -93,12 +95,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-Mode = Literal["smooth", "sharp"]
-Solver = Literal["direct", "newton"] | Newton
-Method = Literal["dykstra", "accelerated"]
-Grad = Literal["unrolled", "implicit"]
 
 
 class Segments(NamedTuple):
@@ -293,8 +289,7 @@ def _solve_by_newton(
         else:
             y = solve(*arguments)
     except RuntimeError as error:
-        hints = shape_hints(x, {"lam": lam}, [call.dim])
-        raise_by_kind(error, lambda message: message.removeprefix("newton."), hints)
+        raise_by_kind(error, shape_hints(x, {"lam": lam}, [call.dim]))
     y = y if x.ndim else y.squeeze(0)
     return y if info is None else (y, info)
 
@@ -450,15 +445,10 @@ def prox_tv2d(
     try:
         if line is None and not return_info:
             return solve(*arguments)
-        y, (done, gap, dual) = solve_and_report(*arguments)
+        y, (done, gap, objective, converged, dual) = solve_and_report(*arguments)
     except RuntimeError as error:
-        hints = shape_hints(x, lams, (height_dim, width_dim))
-        raise_by_kind(error, lambda message: in_users_words(message, len(lams) == 2), hints)
-    objective = _objective(x, y, lam_rows, lam_cols, call)
-    tolerance = call.tol or good_tol(x.dtype == torch.float64)
-    # An image that was copied is its own optimum, whatever it holds.
-    is_within = gap.isfinite() & (gap <= tolerance * objective)
-    info = Info(done, gap, (gap == 0) | is_within, dual)
+        raise_by_kind(error, shape_hints(x, lams, (height_dim, width_dim)))
+    info = Info(done, gap, converged, dual)
     if line is not None:
         _warn_of_missed(line, info, objective, call, x.dtype)
     return (y, info) if return_info else y
@@ -485,27 +475,6 @@ def _warn_of_missed(
     name = str(dtype).removeprefix("torch.")
     limits = (call.tol, call.iterations, call.accelerated)
     _missed.warn(line, _missed.describe(missed, is_missed.numel(), *limits, name))
-
-
-def _objective(
-    x: Tensor,
-    y: Tensor,
-    lam_rows: Tensor | float,
-    lam_cols: Tensor | float,
-    call: _images.Options,
-) -> Tensor:
-    """Give the objective of each image of a result, in float64."""
-    samples, result = x.detach().double(), y.detach().double()
-    change = result - samples  # of both modes but for the sign
-    smooth = samples - change if call.sharpen else result
-    objective = change.square().sum((call.height_dim, call.width_dim)) / 2
-    for lam, dim in ((lam_rows, call.width_dim), (lam_cols, call.height_dim)):
-        size = smooth.diff(dim=dim).abs()
-        penalty = torch.where(
-            size == 0, 0, size * (lam.detach() if isinstance(lam, Tensor) else lam)
-        )
-        objective = objective + penalty.sum((call.height_dim, call.width_dim))
-    return objective
 
 
 def _needs_gradient(*arguments: Tensor | float | None) -> bool:
@@ -616,8 +585,7 @@ def gap2d(
         return read(op, x, y, lam_rows, lam_cols, dual, height_dim, width_dim)
     except RuntimeError as error:
         lams = lams_by_name(lam, lam_rows, lam_cols)
-        hints = shape_hints(x, lams, (height_dim, width_dim))
-        raise_by_kind(error, lambda message: in_users_words(message, len(lams) == 2), hints)
+        raise_by_kind(error, shape_hints(x, lams, (height_dim, width_dim)))
 
 
 def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor:

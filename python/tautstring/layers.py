@@ -12,9 +12,18 @@ from typing import Literal, NoReturn
 import torch
 from torch import Tensor, nn
 
-from tautstring._options import read_choice, read_mode, read_solver1d, read_solver2d
+from tautstring._options import (
+    Grad,
+    Method,
+    Mode,
+    Solver,
+    read_choice,
+    read_mode,
+    read_solver1d,
+    read_solver2d,
+)
 from tautstring._tensors import LamOrPair, read_tensor
-from tautstring.functional import Grad, Method, Mode, Solver, prox_tv1d, prox_tv2d
+from tautstring.functional import prox_tv1d, prox_tv2d
 
 __all__ = ["TVLayer"]
 

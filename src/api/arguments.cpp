@@ -331,6 +331,18 @@ void Arguments::require_apart(const char* name, const View& output, const ConstV
   if (shared) fail(name, kApart);
 }
 
+void Arguments::require_apart(std::span<const OutputList> lists,
+                              std::initializer_list<Footprint> inputs) noexcept {
+  for (const OutputList& list : lists) {
+    bool shared = std::any_of(inputs.begin(), inputs.end(),
+                              [&](const Footprint& input) { return may_overlap(list.own, input); });
+    for (const OutputList& other : lists) {
+      shared = shared || (&other > &list && may_overlap(list.own, other.own));
+    }
+    if (ok() && shared) fail(list.name, "must not share memory with another argument");
+  }
+}
+
 Footprint::Footprint(const ConstView& view) noexcept {
   // A view that a check refuses touches nothing; its numbers mean nothing either.
   const bool is_sound = view.given() && view.ndim <= kMaxDims && is_known(view.dtype) &&

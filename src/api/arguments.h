@@ -39,6 +39,12 @@ template <class T>
   return {list.data(), static_cast<std::int64_t>(list.size_bytes())};
 }
 
+/// A list that a call writes.
+struct OutputList {
+  const char* name;
+  Footprint own;
+};
+
 /// Whether two arguments may share memory. Exact for separate and interleaved
 /// arrays; where it cannot tell it says yes.
 [[nodiscard]] bool may_overlap(const Footprint& a, const Footprint& b) noexcept;
@@ -97,6 +103,9 @@ class Arguments {
   /// view `in_place`: a row is read before it is written.
   void require_apart(const char* name, const View& output, const ConstView& in_place,
                      std::initializer_list<Footprint> others) noexcept;
+  /// Lists that are written share no memory with inputs, nor with one another.
+  void require_apart(std::span<const OutputList> lists,
+                     std::initializer_list<Footprint> inputs) noexcept;
   static constexpr const char* kApart =
       "must not share memory with another argument, unless it is the very view of the input that "
       "it replaces";

@@ -26,31 +26,18 @@ T* of_rows(Arguments& arguments, const char* name, std::span<T> list) {
 /// That no two of what is written, nor any of it and what is read, share memory.
 void require_apart(Arguments& arguments, const Problem1d& problem, const Newton1d& newton,
                    const NewtonResults1d& results) {
-  const Footprint partition = footprint(results.partition);
-  const Footprint gap = footprint(results.gap);
-  const Footprint iterations = footprint(results.iterations);
-  const Footprint converged = footprint(results.converged);
+  const detail::OutputList lists[] = {{"partition", footprint(results.partition)},
+                                      {"gap", footprint(results.gap)},
+                                      {"iterations", footprint(results.iterations)},
+                                      {"converged", footprint(results.converged)}};
+  const auto& [partition, gap, iterations, converged] = lists;
   const ConstView& lam = problem.lam.array;
-  arguments.require_apart("y", results.y, problem.x,
-                          {lam, newton.start, results.dual, partition, gap, iterations, converged});
+  arguments.require_apart(
+      "y", results.y, problem.x,
+      {lam, newton.start, results.dual, partition.own, gap.own, iterations.own, converged.own});
   arguments.require_apart("dual", results.dual, newton.start,
-                          {problem.x, lam, partition, gap, iterations, converged});
-  const struct {
-    const char* name;
-    Footprint own;
-  } lists[] = {
-      {"partition", partition}, {"gap", gap}, {"iterations", iterations}, {"converged", converged}};
-  for (const auto& list : lists) {
-    for (const Footprint& input : {Footprint(problem.x), Footprint(lam), Footprint(newton.start)}) {
-      if (arguments.ok() && may_overlap(list.own, input)) {
-        arguments.fail(list.name, "must not share memory with another argument");
-      }
-    }
-    for (const auto& other : lists) {
-      if (&other <= &list || !arguments.ok() || !may_overlap(list.own, other.own)) continue;
-      arguments.fail(list.name, "must not share memory with another argument");
-    }
-  }
+                          {problem.x, lam, partition.own, gap.own, iterations.own, converged.own});
+  arguments.require_apart(lists, {problem.x, lam, newton.start});
 }
 
 }  // namespace
@@ -87,15 +74,14 @@ Status prox_tv1d_newton(const Problem1d& problem, const Newton1d& newton,
     arguments.require_partition(results.partition.size());
     forward.partition = results.partition.data();
   }
-  arguments.require(newton.iterations >= 1, "newton.iterations", "must be at least 1",
-                    newton.iterations);
-  arguments.require(newton.tol >= 0 && std::isfinite(newton.tol), "newton.tol",
-                    "must be >= 0 and finite", newton.tol);
-  arguments.require(newton.line_search <= LineSearch::halving, "newton.line_search",
+  arguments.require(newton.iterations >= 1, "iterations", "must be at least 1", newton.iterations);
+  arguments.require(newton.tol >= 0 && std::isfinite(newton.tol), "tol", "must be >= 0 and finite",
+                    newton.tol);
+  arguments.require(newton.line_search <= LineSearch::halving, "line_search",
                     "must be interpolation or halving", static_cast<double>(newton.line_search));
   call.newton = newton;
   if (newton.start.given()) {
-    call.start = arguments.shaped("newton.start", newton.start, Along::edges);
+    call.start = arguments.shaped("start", newton.start, Along::edges);
   }
   call.dual = arguments.optional_output("dual", results.dual, Along::edges);
   call.gap = of_rows(arguments, "gap", results.gap);

@@ -94,30 +94,35 @@ class ImageArguments {
   detail::ConstImageArray lam_cols(const char* name, const ConstView& view) noexcept {
     return by_columns(columns_.optional_broadcast(name, view, Along::row_or_edges));
   }
-  detail::ImageLam lam_rows(const Lam& lam) noexcept {
-    const detail::ConstRowArray lines =
-        rows_.optional_broadcast("lam_rows", lam.array, Along::row_or_edges);
-    return {lam.number, by_rows(lines), {lam.number, lines}, rows_.rows()};
-  }
-  detail::ImageLam lam_cols(const Lam& lam) noexcept {
-    const detail::ConstRowArray lines =
-        columns_.optional_broadcast("lam_cols", lam.array, Along::row_or_edges);
-    return {lam.number, by_columns(lines), {lam.number, lines}, columns_.rows()};
-  }
-
-  /// A list that is written shares no memory with what is read, or is written too.
-  template <class Item>
-  void require_apart(const char* name, std::span<Item> items,
-                     std::initializer_list<detail::Footprint> others) noexcept {
-    const detail::Footprint own = footprint(items);
-    for (const detail::Footprint& other : others) {
-      if (may_overlap(own, other)) {
-        return rows_.fail(name, "must not share memory with another argument");
-      }
-    }
+  /// Sets the lams along rows and along columns. Errors of one that is both call it `lam`.
+  void lams(const Problem2d& problem, detail::ImageLam& along_rows,
+            detail::ImageLam& along_columns) noexcept {
+    const bool is_shared = are_same(problem.lam_rows, problem.lam_cols);
+    const char* rows_name = is_shared ? "lam" : "lam_rows";
+    const char* columns_name = is_shared ? "lam" : "lam_cols";
+    const auto lay_out_lam = [](Arguments& lines, const char* name, const Lam& lam) {
+      return lines.optional_broadcast(name, lam.array, Along::row_or_edges);
+    };
+    const detail::ConstRowArray rows = lay_out_lam(rows_, rows_name, problem.lam_rows);
+    const detail::ConstRowArray columns = lay_out_lam(columns_, columns_name, problem.lam_cols);
+    const double rows_number = problem.lam_rows.number;
+    const double columns_number = problem.lam_cols.number;
+    along_rows = {rows_name, rows_number, by_rows(rows), {rows_number, rows}, rows_.rows()};
+    along_columns = {columns_name,
+                     columns_number,
+                     by_columns(columns),
+                     {columns_number, columns},
+                     columns_.rows()};
   }
 
  private:
+  static bool are_same(const Lam& a, const Lam& b) noexcept {
+    if (a.array.given() || b.array.given()) {
+      return detail::same_elements(a.array, b.array);
+    }
+    return a.number == b.number || (std::isnan(a.number) && std::isnan(b.number));
+  }
+
   static constexpr double kMostPixels = 0x1p48;  // more than any memory has: sizes cannot overflow
 
   template <class Data>
@@ -208,8 +213,9 @@ Status find_workspace(const Problem2d& problem, bool plain, const Context& conte
                       std::size_t& bytes) noexcept {
   ImageArguments arguments("x", problem.x, problem.height_dim, problem.width_dim,
                            {problem.lam_rows.array, problem.lam_cols.array});
-  const detail::ImageLam lam_rows = arguments.lam_rows(problem.lam_rows);
-  const detail::ImageLam lam_cols = arguments.lam_cols(problem.lam_cols);
+  detail::ImageLam lam_rows;
+  detail::ImageLam lam_cols;
+  arguments.lams(problem, lam_rows, lam_cols);
   if (!arguments.checks().ok()) return arguments.checks().status();
   const Backend* backend = detail::find_backend(context.device);
   if (backend == nullptr) return detail::unsupported_device();
@@ -242,19 +248,17 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   detail::Forward2d call;
   call.images = arguments.images();
   call.x = arguments.shaped("x", problem.x);
-  call.lam_rows = arguments.lam_rows(problem.lam_rows);
-  call.lam_cols = arguments.lam_cols(problem.lam_cols);
+  arguments.lams(problem, call.lam_rows, call.lam_cols);
   call.y = arguments.output("y", results.y);
   call.mode = problem.mode;
   call.solver = solver;
-  if (solver.start.given()) call.start = arguments.shaped("solver.start", solver.start);
+  if (solver.start.given()) call.start = arguments.shaped("start", solver.start);
   call.dual = arguments.optional_output("dual", results.dual);
   checks.require(results.y.dtype == problem.x.dtype, "y", "must have x's dtype",
                  static_cast<double>(results.y.dtype));
-  checks.require(solver.iterations >= 1, "solver.iterations", "must be at least 1",
-                 solver.iterations);
-  checks.require(solver.tol >= 0 && std::isfinite(solver.tol), "solver.tol",
-                 "must be >= 0 and finite", solver.tol);
+  checks.require(solver.iterations >= 1, "iterations", "must be at least 1", solver.iterations);
+  checks.require(solver.tol >= 0 && std::isfinite(solver.tol), "tol", "must be >= 0 and finite",
+                 solver.tol);
   const std::int64_t count = call.images.count;
   const int saved = solver.derivative == Derivative2d::implicit ? 1 : solver.iterations;
   call.partitions =
@@ -264,28 +268,29 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
   call.momentum =
       arguments.optional("momentum", results.momentum, arguments.saved(count, solver.iterations),
                          "must have one element an image and iteration");
-  call.gap = arguments.optional("gap", results.gap, count, "must have one element an image");
-  call.iterations =
-      arguments.optional("iterations", results.iterations, count, "must have one element an image");
-  const detail::Footprint partitions = footprint(results.partitions);
-  const detail::Footprint momentum = footprint(results.momentum);
-  const detail::Footprint gap = footprint(results.gap);
-  const detail::Footprint iterations = footprint(results.iterations);
+  constexpr const char* kOnePerImage = "must have one element per image";
+  call.gap = arguments.optional("gap", results.gap, count, kOnePerImage);
+  call.objective = arguments.optional("objective", results.objective, count, kOnePerImage);
+  call.converged = arguments.optional("converged", results.converged, count, kOnePerImage);
+  call.iterations = arguments.optional("iterations", results.iterations, count, kOnePerImage);
+  const detail::OutputList lists[] = {{"partitions", footprint(results.partitions)},
+                                      {"momentum", footprint(results.momentum)},
+                                      {"gap", footprint(results.gap)},
+                                      {"objective", footprint(results.objective)},
+                                      {"converged", footprint(results.converged)},
+                                      {"iterations", footprint(results.iterations)}};
+  const auto& [partitions, momentum, gap, objective, converged, iterations] = lists;
   const ConstView& x = problem.x;
   const ConstView& lam_rows = problem.lam_rows.array;
   const ConstView& lam_cols = problem.lam_cols.array;
   const ConstView& start = solver.start;
-  checks.require_apart(
-      "y", results.y, x,
-      {lam_rows, lam_cols, start, results.dual, partitions, momentum, gap, iterations});
+  checks.require_apart("y", results.y, x,
+                       {lam_rows, lam_cols, start, results.dual, partitions.own, momentum.own,
+                        gap.own, objective.own, converged.own, iterations.own});
   checks.require_apart("dual", results.dual, start,
-                       {x, lam_rows, lam_cols, partitions, momentum, gap, iterations});
-  arguments.require_apart("partitions", results.partitions,
-                          {x, lam_rows, lam_cols, start, momentum, gap, iterations});
-  arguments.require_apart("momentum", results.momentum,
-                          {x, lam_rows, lam_cols, start, gap, iterations});
-  arguments.require_apart("gap", results.gap, {x, lam_rows, lam_cols, start, iterations});
-  arguments.require_apart("iterations", results.iterations, {x, lam_rows, lam_cols, start});
+                       {x, lam_rows, lam_cols, partitions.own, momentum.own, gap.own, objective.own,
+                        converged.own, iterations.own});
+  checks.require_apart(lists, {x, lam_rows, lam_cols, start});
   return dispatch(checks, &Backend::forward2d, call, context);
 }
 
@@ -297,16 +302,15 @@ Status gap2d(const Problem2d& problem, const Candidate2d& candidate, std::span<d
   detail::Gap2d call;
   call.images = arguments.images();
   call.x = arguments.shaped("x", problem.x);
-  call.lam_rows = arguments.lam_rows(problem.lam_rows);
-  call.lam_cols = arguments.lam_cols(problem.lam_cols);
+  arguments.lams(problem, call.lam_rows, call.lam_cols);
   call.y = arguments.shaped("y", candidate.y);
   if (candidate.dual.given()) call.dual = arguments.shaped("dual", candidate.dual);
   call.gap = arguments.required("gap", gap, call.images.count, "must have one element an image");
   arguments.checks().require(problem.mode == Mode::smooth, "mode", "must be Mode::smooth",
                              static_cast<double>(problem.mode));
-  arguments.require_apart(
-      "gap", gap,
-      {problem.x, problem.lam_rows.array, problem.lam_cols.array, candidate.y, candidate.dual});
+  const detail::OutputList lists[] = {{"gap", footprint(gap)}};
+  arguments.checks().require_apart(lists, {problem.x, problem.lam_rows.array,
+                                           problem.lam_cols.array, candidate.y, candidate.dual});
   return dispatch(arguments.checks(), &Backend::gap2d, call, context);
 }
 

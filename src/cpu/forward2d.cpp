@@ -61,7 +61,7 @@ class ImageSolver {
     if (!iterations_.load(call_.x, image)) return store_nan(image);
     iterations_.start(call_.start);
     double momentum = 0;
-    double gap = kNan;
+    Quality quality;
     int done = 0;
     for (bool stops = false; !stops;) {
       if (call_.momentum != nullptr) momentum_of(image)[done] = momentum;
@@ -70,17 +70,16 @@ class ImageSolver {
       ++done;
       stops = done == call_.solver.iterations;
       const bool looks = call_.solver.tol > 0 && (stops || done % kIterationsBetweenLooks == 0);
-      if (looks || (stops && call_.gap != nullptr)) {
-        const Quality quality = iterations_.quality_of(iterations_.arrays().y);
-        gap = quality.gap;
-        stops = stops || (std::isfinite(gap) && gap <= call_.solver.tol * quality.objective);
+      if (looks || (stops && call_.wants_quality())) {
+        quality = iterations_.quality_of(iterations_.arrays().y);
+        stops = stops || is_within(quality, call_.solver.tol);
       }
       if (!stops) momentum = iterations_.go_on(call_.solver.method);
     }
     if (call_.iterations != nullptr) call_.iterations[image] = done;
     const IterationArrays<T>& a = iterations_.arrays();
     store_image(call_.dual, images_, image, [&](std::int64_t i) { return a.input[i] - a.y[i]; });
-    finish(image, gap);
+    finish(image, quality);
   }
 
  private:
@@ -100,15 +99,15 @@ class ImageSolver {
     return call_.partitions + (of_rows ? saved.rows(image, kept) : saved.columns(image, kept));
   }
 
-  /// From the last iteration to the result, and its gap.
-  void finish(std::int64_t image, double gap) noexcept {
+  /// From the last iteration, of this quality, to the result.
+  void finish(std::int64_t image, Quality quality) noexcept {
     const IterationArrays<T>& a = iterations_.arrays();
     const T* y = a.y;
     if (polishes(call_.solver)) {
       polish(image, a.q_ahead);
-      const double polished = iterations_.quality_of(a.q_ahead).gap;
-      if (polished < gap) {
-        gap = polished;
+      const Quality polished = iterations_.quality_of(a.q_ahead);
+      if (polished.gap < quality.gap) {
+        quality = polished;
         y = a.q_ahead;
       }
     }
@@ -118,15 +117,21 @@ class ImageSolver {
       const T value = sharp ? mirror(a.x[i], y[i]) : y[i];
       return offset == 0 ? value : value + offset;
     });
-    if (call_.gap == nullptr) return;
+    if (!call_.wants_quality()) return;
     const bool is_stored_as_computed = call_.y.dtype == kDType<T> && offset == 0 && !sharp;
-    if (!is_stored_as_computed) gap = gap_of_stored(image);
-    call_.gap[image] = gap / iterations_.scale() / iterations_.scale();
+    if (!is_stored_as_computed) quality = quality_of_stored(image);
+    store(image, reported(quality, iterations_.scale(), held_to(call_.solver, call_.x.dtype)));
   }
 
-  /// What the result loses by its dtype, and by its offset, belongs to its gap: that of the smooth
-  /// image that it stands for.
-  double gap_of_stored(std::int64_t image) noexcept {
+  void store(std::int64_t image, const ReportedQuality& quality) const noexcept {
+    if (call_.gap != nullptr) call_.gap[image] = quality.gap;
+    if (call_.objective != nullptr) call_.objective[image] = quality.objective;
+    if (call_.converged != nullptr) call_.converged[image] = quality.converged ? 1 : 0;
+  }
+
+  /// What the result loses by its dtype and its offset belongs to its quality, which is that of the
+  /// smooth image that it stands for.
+  Quality quality_of_stored(std::int64_t image) noexcept {
     const IterationArrays<T>& a = iterations_.arrays();
     const ImageSpan<void> stored = call_.y.image(images_, image);
     load_image({stored.data, stored.dtype, stored.row_stride, stored.column_stride}, images_.height,
@@ -136,8 +141,7 @@ class ImageSolver {
     for (std::int64_t i = 0; i < a.pixels; ++i) {
       a.q[i] = mirror_back(a.q[i] - offset, a.x[i], sharp);
     }
-    // Where what is stored overflows, the gap is no number.
-    return std::fmin(std::numeric_limits<double>::infinity(), iterations_.quality_of(a.q).gap);
+    return iterations_.quality_of(a.q);
   }
 
   /// The values that the last passes' components have where they are those of the solution: all
@@ -186,7 +190,7 @@ class ImageSolver {
       }
     }
     store_image(call_.dual, images_, image, [](std::int64_t) { return 0.0; });
-    store_no_iterations(image, 0);
+    store_no_iterations(image, {0, 0, true});
   }
 
   /// All of it NaN, and each line one segment.
@@ -198,7 +202,7 @@ class ImageSolver {
       store_one_segment(partition_of(image, k, true), saved.row_words, iterations_.rows());
       store_one_segment(partition_of(image, k, false), saved.column_words, iterations_.columns());
     }
-    store_no_iterations(image, kNan);
+    store_no_iterations(image, {kNan, kNan, false});
   }
   static void store_one_segment(std::uint32_t* words, std::int64_t count,
                                 const Lines& lines) noexcept {
@@ -207,9 +211,9 @@ class ImageSolver {
       words[first] = static_cast<std::uint32_t>(Code::plain);
     }
   }
-  void store_no_iterations(std::int64_t image, double gap) const noexcept {
+  void store_no_iterations(std::int64_t image, const ReportedQuality& quality) const noexcept {
     if (call_.momentum != nullptr) std::fill_n(momentum_of(image), call_.solver.iterations, 0.0);
-    if (call_.gap != nullptr) call_.gap[image] = gap;
+    store(image, quality);
     if (call_.iterations != nullptr) call_.iterations[image] = 0;
   }
 
@@ -233,6 +237,8 @@ void store_empty(const Forward2d& call) noexcept {
   const std::int64_t count = call.images.count;
   if (call.momentum != nullptr) std::fill_n(call.momentum, count * call.solver.iterations, 0.0);
   if (call.gap != nullptr) std::fill_n(call.gap, count, 0.0);
+  if (call.objective != nullptr) std::fill_n(call.objective, count, 0.0);
+  if (call.converged != nullptr) std::fill_n(call.converged, count, std::uint8_t{1});
   if (call.iterations != nullptr) std::fill_n(call.iterations, count, 0);
 }
 

@@ -92,12 +92,13 @@ inline Status check_lam(const RowLam& lam, const Rows& rows) noexcept {
 
 /// Of images, by their names.
 inline Status check_lams(const ImageLam& lam_rows, const ImageLam& lam_cols) noexcept {
-  Status status = check_lam(lam_rows.of_lines, lam_rows.lines);
-  status.argument = status.ok() ? "" : "lam_rows";
-  if (!status.ok()) return status;
-  status = check_lam(lam_cols.of_lines, lam_cols.lines);
-  status.argument = status.ok() ? "" : "lam_cols";
-  return status;
+  for (const ImageLam* lam : {&lam_rows, &lam_cols}) {
+    Status status = check_lam(lam->of_lines, lam->lines);
+    if (status.ok()) continue;
+    status.argument = lam->name;
+    return status;
+  }
+  return {};
 }
 
 inline Status check_weight(const ConstRowArray& weight, const Rows& batch) noexcept {

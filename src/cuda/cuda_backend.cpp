@@ -88,11 +88,10 @@ std::size_t workspace2d(const Workspace2d& request, const Context& /*context*/) 
 
 template <class Call>
 Status check_lam_numbers(const Call& call) noexcept {
-  for (const auto& [lam, name] :
-       {std::pair{call.lam_rows, "lam_rows"}, {call.lam_cols, "lam_cols"}}) {
-    Status status = check_lam_number({lam.number, {nullptr, DType::float32, lam.array.given}});
+  for (const ImageLam* lam : {&call.lam_rows, &call.lam_cols}) {
+    Status status = check_lam_number({lam->number, {nullptr, DType::float32, lam->array.given}});
     if (status.ok()) continue;
-    status.argument = name;
+    status.argument = lam->name;
     return status;
   }
   return {};

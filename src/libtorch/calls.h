@@ -40,12 +40,6 @@ inline at::Tensor from_stable(const torch::stable::Tensor& tensor) {
   return *torch::aot_inductor::tensor_handle_to_tensor_pointer(tensor.get());
 }
 
-/// The core's words for an option of a solver, `solver.tol`, are here those for one of the call.
-inline std::string in_words_of_calls(const std::string& message) {
-  const std::size_t dot = message.find('.');
-  return dot < message.find(':') ? message.substr(dot + 1) : message;
-}
-
 /// Makes a call of src/torch; its errors of arguments become c10::ValueError.
 template <class Call>
 auto call(Call&& function) {
@@ -54,7 +48,7 @@ auto call(Call&& function) {
   } catch (const std::exception& error) {
     const std::string text = error.what();
     const std::string marker = torch_ops::kInvalidArgument;
-    TORCH_CHECK_VALUE(!text.starts_with(marker), in_words_of_calls(text.substr(marker.size())));
+    TORCH_CHECK_VALUE(!text.starts_with(marker), text.substr(marker.size()));
     throw;
   }
 }

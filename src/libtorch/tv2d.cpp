@@ -86,25 +86,7 @@ class Images final : public libtorch::Batch {
   std::int64_t width_;
 };
 
-/// The core's words for a lam of both directions, which has one name here.
-std::string in_users_words(std::string message, bool is_pair) {
-  const std::size_t end = message.find(':');
-  const std::string name = message.substr(0, end);
-  if (!is_pair && (name == "lam_rows" || name == "lam_cols")) message.replace(0, end, "lam");
-  return message;
-}
-
-template <class Function>
-auto call_in_users_words(const ImageLams& lam, const Function& function) {
-  try {
-    return libtorch::call(function);
-  } catch (const c10::ValueError& error) {
-    const std::string message = error.what_without_backtrace();
-    TORCH_CHECK_VALUE(false, in_users_words(message, lam.is_pair()));
-  }
-}
-
-/// y, partitions, momentum, done, gap, dual.
+/// y, partitions, momentum, done, gap, objective, converged, dual.
 variable_list call_solve(const Tensor& x, const ImageLams& lam, const Tensor& start,
                          const Call& call, bool keep_partitions, bool report) {
   const auto solve = [&] {
@@ -124,7 +106,7 @@ variable_list call_solve(const Tensor& x, const ImageLams& lam, const Tensor& st
     return std::apply([](const auto&... tensors) { return variable_list{from_stable(tensors)...}; },
                       results);
   };
-  return call_in_users_words(lam, solve);
+  return libtorch::call(solve);
 }
 
 class Solve : public torch::autograd::Function<Solve> {
@@ -198,55 +180,33 @@ Call read(const Tensor& x, const ProxTv2dOptions& options) {
   if (options.method) libtorch::require_known(*options.method);
   if (options.derivative) libtorch::require_known(*options.derivative);
   const std::array<std::int64_t, 2> dims = read_dims(x, options.dims);
-  const bool accelerated =
-      options.method ? *options.method == Method2d::accelerated : options.tol.has_value();
-  const Call call = {
-      .height_dim = dims[0],
-      .width_dim = dims[1],
-      .sharpen = options.mode == Mode::sharp,
-      .accelerated = accelerated,
-      .iterations = options.iterations.value_or(options.tol ? 128 : (accelerated ? 16 : 4)),
-      .tol = options.tol.value_or(0),
-      .implicit = options.derivative ? *options.derivative == Derivative2d::implicit
-                                     : options.tol.has_value()};
+  const double tol = options.tol.value_or(0);
+  const Method2d method = options.method.value_or(default_method(tol));
+  const Call call = {.height_dim = dims[0],
+                     .width_dim = dims[1],
+                     .sharpen = options.mode == Mode::sharp,
+                     .accelerated = method == Method2d::accelerated,
+                     .iterations = options.iterations.value_or(default_iterations(method, tol)),
+                     .tol = tol,
+                     .implicit = options.derivative ? *options.derivative == Derivative2d::implicit
+                                                    : options.tol.has_value()};
   libtorch::require_solver(options.iterations, options.tol);
   return call;
-}
-
-/// The tolerance that images are held to where none was asked for, as in Python.
-double good_tol(at::ScalarType dtype) {
-  constexpr double kOfFloat64 = 1e-6;
-  constexpr double kOfOthers = 1e-4;
-  return dtype == at::kDouble ? kOfFloat64 : kOfOthers;
-}
-
-/// The objective of each image of a result, in float64.
-Tensor objective_of(const Tensor& x, const Tensor& y, const ImageLams& lam, const Call& call) {
-  const Tensor samples = x.detach().to(at::kDouble);
-  const Tensor change = y.detach().to(at::kDouble) - samples;  // of both modes but for the sign
-  const Tensor smooth = call.sharpen ? samples - change : samples + change;
-  const std::array<std::int64_t, 2> dims = {call.height_dim, call.width_dim};
-  const auto penalty = [&](std::size_t i, std::int64_t dim) {
-    const Tensor size = smooth.diff(1, dim).abs();
-    const Tensor& tensor = lam.tensors()[i];
-    const Tensor product = tensor.defined() ? size * tensor.detach() : size * lam.numbers()[i];
-    return at::where(size == 0, 0, product).sum(dims);
-  };
-  return change.square().sum(dims) / 2 + penalty(0, call.width_dim) + penalty(1, call.height_dim);
 }
 
 /// Where the results of a call are.
 constexpr std::size_t kDone = 3;
 constexpr std::size_t kGap = 4;
-constexpr std::size_t kDual = 5;
+constexpr std::size_t kObjective = 5;
 constexpr std::size_t kConverged = 6;
+constexpr std::size_t kDual = 7;
 
 /// Says where images missed the tolerance, in Python's words.
-void warn_of_missed(const variable_list& results, const Tensor& objective, const Call& call) {
+void warn_of_missed(const variable_list& results, const Call& call) {
   const Tensor missed = ~results[kConverged] & ~results[kGap].isnan();  // NaN: not finite
   const auto count = missed.sum().item<std::int64_t>();
   if (count == 0) return;
-  const Tensor fraction = (results[kGap] / objective).masked_select(missed);
+  const Tensor fraction = (results[kGap] / results[kObjective]).masked_select(missed);
   const auto worst = fraction.argmax().item<std::int64_t>();
   const at::ScalarType dtype = results[0].scalar_type();
   const bool is_half = dtype == at::kHalf || dtype == at::kBFloat16;
@@ -258,7 +218,7 @@ void warn_of_missed(const variable_list& results, const Tensor& objective, const
                   is_half ? ", or raise tol or give x in float32" : "");
 }
 
-/// All that the op gives; without `report` less of it. With it also which images have converged.
+/// All that the op gives; without `report` less of it.
 variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options,
                     bool report) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
@@ -280,13 +240,7 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
   }
   const at::NoGradGuard nothing_to_record;
   if (!records) results = call_solve(x, lam, options.start, call, false, reports);
-  if (!reports) return results;
-  const Tensor objective = objective_of(x, results[0], lam, call);
-  const double tol = call.tol > 0 ? call.tol : good_tol(x.scalar_type());
-  // An image that was copied is its own optimum, whatever it holds.
-  const Tensor gap = results[kGap];
-  results.push_back((gap == 0) | (gap.isfinite() & (gap <= tol * objective)));
-  if (warns) warn_of_missed(results, objective, call);
+  if (warns) warn_of_missed(results, call);
   return results;
 }
 
@@ -298,7 +252,7 @@ class Gap : public torch::autograd::Function<Gap> {
                         const std::optional<Tensor>& /*lam_cols*/,
                         const std::optional<Tensor>& dual, const ImageLams& lam,
                         const std::array<std::int64_t, 2>& dims) {
-    return call_in_users_words(lam, [&] {
+    return libtorch::call([&] {
       const auto samples = to_stable("x", x);
       const auto images = to_stable("y", y);
       const auto duals = to_optional("dual", dual.value_or(Tensor()));

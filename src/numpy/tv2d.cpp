@@ -25,7 +25,8 @@ void solve(const Input& x, const NumberOrInput& lam_rows, const NumberOrInput& l
            bool accelerated, int iterations, double tol, bool implicit, int threads,
            const Output& y, const std::optional<Partition>& partitions,
            const std::optional<List<double>>& momentum, const List<std::int32_t>& done,
-           const std::optional<List<double>>& gap, const std::optional<Output>& dual) {
+           const std::optional<List<double>>& gap, const std::optional<List<double>>& objective,
+           const std::optional<List<std::uint8_t>>& converged, const std::optional<Output>& dual) {
   const Problem2d problem = {.x = view_of(x),
                              .lam_rows = lam_of(lam_rows),
                              .lam_cols = lam_of(lam_cols),
@@ -42,6 +43,8 @@ void solve(const Input& x, const NumberOrInput& lam_rows, const NumberOrInput& l
                              .momentum = span_of(momentum),
                              .dual = view_of(dual),
                              .gap = span_of(gap),
+                             .objective = span_of(objective),
+                             .converged = span_of(converged),
                              .iterations = span_of(done)};
   call_core_with(threads, [&](const Context& context) {
     return prox_tv2d(problem, solver, results, context);
@@ -91,7 +94,17 @@ void add_tv2d(nb::module_& module) {
              array("start").none(), nb::arg("height_dim"), nb::arg("width_dim"), nb::arg("sharpen"),
              nb::arg("accelerated"), nb::arg("iterations"), nb::arg("tol"), nb::arg("implicit"),
              nb::arg("threads"), array("y"), array("partitions").none(), array("momentum").none(),
-             array("done"), array("gap").none(), array("dual").none());
+             array("done"), array("gap").none(), array("objective").none(),
+             array("converged").none(), array("dual").none());
+  module.def(
+      "prefers_accelerated",
+      [](double tol) { return default_method(tol) == Method2d::accelerated; }, nb::arg("tol"));
+  module.def(
+      "default_iterations",
+      [](bool accelerated, double tol) {
+        return default_iterations(accelerated ? Method2d::accelerated : Method2d::dykstra, tol);
+      },
+      nb::arg("accelerated"), nb::arg("tol"));
   module.def("gap2d", &find_gap, array("x"), array("y"), array("lam_rows"), array("lam_cols"),
              array("dual").none(), nb::arg("height_dim"), nb::arg("width_dim"), array("gap"));
   module.def("prox_tv2d_backward", &pull_back, array("partitions"), array("momentum"),

@@ -6,6 +6,7 @@
 #include "call_context.h"
 #include "newton1d.h"
 #include "tautstring/tautstring.h"
+#include "tensors.h"
 #include "tv1d.h"
 #include "tv2d.h"
 
@@ -45,12 +46,14 @@ STABLE_TORCH_LIBRARY(tautstring, library) {
       "prox_tv2d(Tensor x, Tensor lam_rows, Tensor lam_cols, Tensor? start, int height_dim, "
       "int width_dim, bool sharpen, bool accelerated, int iterations, float tol, "
       "bool implicit, bool keep_partitions, bool report) "
-      "-> (Tensor y, Tensor partitions, Tensor momentum, Tensor done, Tensor gap, Tensor dual)");
+      "-> (Tensor y, Tensor partitions, Tensor momentum, Tensor done, Tensor gap, "
+      "Tensor objective, Tensor converged, Tensor dual)");
   library.def(
       "prox_tv2d.number(Tensor x, float lam_rows, float lam_cols, Tensor? start, int height_dim, "
       "int width_dim, bool sharpen, bool accelerated, int iterations, float tol, "
       "bool implicit, bool keep_partitions, bool report) "
-      "-> (Tensor y, Tensor partitions, Tensor momentum, Tensor done, Tensor gap, Tensor dual)");
+      "-> (Tensor y, Tensor partitions, Tensor momentum, Tensor done, Tensor gap, "
+      "Tensor objective, Tensor converged, Tensor dual)");
   library.def(
       "prox_tv2d_backward(Tensor grad_y, Tensor partitions, Tensor momentum, Tensor done, "
       "int height_dim, int width_dim, bool sharpen, int iterations, bool implicit, "
@@ -72,11 +75,23 @@ STABLE_TORCH_LIBRARY(tautstring, library) {
   library.def("has_cuda() -> bool");
 }
 
-/// For _extension.py, which knows a function that looks at Python's signals: this
-/// library knows no Python.
-extern "C" TAUTSTRING_API void tautstring_set_stop_check(tautstring::torch_ops::StopCheck check) {
+// For _extension.py.
+extern "C" {
+
+/// Python knows a function that looks at its signals; this library knows no Python.
+TAUTSTRING_API void tautstring_set_stop_check(tautstring::torch_ops::StopCheck check) {
   tautstring::torch_ops::set_stop_check(check);
 }
+
+/// What marks errors: see tensors.h.
+TAUTSTRING_API const char* tautstring_invalid_argument() {
+  return tautstring::torch_ops::kInvalidArgument;
+}
+TAUTSTRING_API const char* tautstring_interrupted() {
+  return tautstring::torch_ops::kInterrupted;
+}
+
+}  // extern "C"
 
 namespace {
 

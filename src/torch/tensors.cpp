@@ -203,6 +203,7 @@ void raise_invalid(const std::string& text) {
 void raise_unless_ok(const Status& status) {
   if (status.ok()) return;
   if (status.code == StatusCode::invalid_argument) raise_invalid(message(status));
+  if (status.code == StatusCode::interrupted) throw std::runtime_error(kInterrupted);
   throw std::runtime_error("tautstring: " + message(status));
 }
 

@@ -86,9 +86,12 @@ void require_device_of(const char* other_name, const Tensor& other, const char* 
 void require_device_of(const char* other_name, const Tensor& other, const char* name,
                        const std::optional<Tensor>& tensor);
 
-/// Throws what Python sees as RuntimeError, with the status's own text. Behind
-/// kInvalidArgument stand the errors that tautstring.functional makes ValueErrors.
+/// Throws what Python sees as RuntimeError, with the status's own text. These texts mark the errors
+/// that tautstring.functional turns into others: a ValueError of what follows the first, and what a
+/// signal's handler raised. Python reads them from here.
 inline constexpr const char* kInvalidArgument = "tautstring: invalid argument: ";
+inline constexpr const char* kInterrupted =
+    "tautstring: interrupted: the call was stopped before its end";
 [[noreturn]] void raise_invalid(const std::string& text);
 void raise_unless_ok(const Status& status);
 

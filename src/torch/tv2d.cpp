@@ -67,20 +67,26 @@ Solution2d solve(const Tensor& x, const Lam& lam_rows, const Lam& lam_cols,
     torch::stable::zero_(momentum);
   }
   Tensor done = make_tensor(batch_of_images(x, dims), ScalarType::Int, x);
-  Tensor gap =
-      report ? make_tensor(batch_of_images(x, dims), ScalarType::Double, x) : make_nothing(x);
-  Tensor dual = report ? make_like(x, arithmetic_dtype(x.scalar_type())) : make_nothing(x);
-  const Results2d results = {
-      .y = output_view_of("y", y),
-      .partitions = output_words_of(partitions),
-      .momentum = output_span_of<double>(momentum),
-      .dual = report ? output_view_of("dual", dual) : View{},
-      .gap = report ? output_span_of<double>(gap) : std::span<double>{},
-      .iterations = output_span_of<std::int32_t>(done),
+  const auto make_report = [&](ScalarType dtype) {
+    return report ? make_tensor(batch_of_images(x, dims), dtype, x) : make_nothing(x);
   };
+  Tensor gap = make_report(ScalarType::Double);
+  Tensor objective = make_report(ScalarType::Double);
+  Tensor converged = make_report(ScalarType::Bool);
+  Tensor dual = report ? make_like(x, arithmetic_dtype(x.scalar_type())) : make_nothing(x);
+  Results2d results = {.y = output_view_of("y", y),
+                       .partitions = output_words_of(partitions),
+                       .momentum = output_span_of<double>(momentum),
+                       .iterations = output_span_of<std::int32_t>(done)};
+  if (report) {
+    results.dual = output_view_of("dual", dual);
+    results.gap = output_span_of<double>(gap);
+    results.objective = output_span_of<double>(objective);
+    results.converged = output_span_of<std::uint8_t>(converged);
+  }
   raise_unless_ok(prox_tv2d(problem, solver, results, context.get()));
-  return {std::move(y),    std::move(partitions), std::move(momentum),
-          std::move(done), std::move(gap),        std::move(dual)};
+  return {std::move(y),   std::move(partitions), std::move(momentum),  std::move(done),
+          std::move(gap), std::move(objective),  std::move(converged), std::move(dual)};
 }
 
 Solver2d solver_of(const std::optional<Tensor>& start, bool accelerated, std::int64_t iterations,

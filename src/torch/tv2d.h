@@ -22,7 +22,7 @@ using torch::stable::Tensor;
 /// Both have none where they are not kept; the momentum neither implicit. `done`, the
 /// iterations of each image, is there in any case; `gap` and `dual` (in the arithmetic's dtype)
 /// where `report` asks for them, else they are empty.
-using Solution2d = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
+using Solution2d = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 
 Solution2d solve2d(const Tensor& x, const Tensor& lam_rows, const Tensor& lam_cols,
                    const std::optional<Tensor>& start, std::int64_t height_dim,

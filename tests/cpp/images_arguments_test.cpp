@@ -149,11 +149,11 @@ const Spoiled kSpoiled[] = {
      }},
     {"YOverStart", "y", kNothing, [](ImagesCall& c) { c.solver.start = c.results.y; }},
     {"YOverDual", "y", kNothing, [](ImagesCall& c) { c.results.dual = c.results.y; }},
-    {"NoIterations", "solver.iterations", 0, [](ImagesCall& c) { c.solver.iterations = 0; }},
-    {"NegativeTol", "solver.tol", -1e-3, [](ImagesCall& c) { c.solver.tol = -1e-3; }},
-    {"NanTol", "solver.tol", kNan, [](ImagesCall& c) { c.solver.tol = kNan; }},
-    {"InfiniteTol", "solver.tol", kInfinity, [](ImagesCall& c) { c.solver.tol = kInfinity; }},
-    {"StartOfOtherShape", "solver.start", 2,
+    {"NoIterations", "iterations", 0, [](ImagesCall& c) { c.solver.iterations = 0; }},
+    {"NegativeTol", "tol", -1e-3, [](ImagesCall& c) { c.solver.tol = -1e-3; }},
+    {"NanTol", "tol", kNan, [](ImagesCall& c) { c.solver.tol = kNan; }},
+    {"InfiniteTol", "tol", kInfinity, [](ImagesCall& c) { c.solver.tol = kInfinity; }},
+    {"StartOfOtherShape", "start", 2,
      [](ImagesCall& c) {
        c.solver.start = view(c.start.data(), {2, 3, 2});
      }},

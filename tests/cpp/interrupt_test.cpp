@@ -249,26 +249,11 @@ std::vector<Family> families() {
 
 /// Known before the library is used: other tests choose the instruction set in a process that
 /// has not used it yet.
-constexpr std::array kNames = {"rows",
-                               "rows_of_float64",
-                               "weighted_rows",
-                               "copied_rows",
-                               "a_long_row",
-                               "long_rows",
-                               "backward",
-                               "jvp",
-                               "newton",
-                               "certificate",
-                               "lam_max",
-                               "tv",
-                               "dykstra",
-                               "accelerated",
-                               "of_solution",
-                               "backward2d",
-                               "jvp2d",
-                               "backward2d_of_solution",
-                               "jvp2d_of_solution",
-                               "gap2d"};
+constexpr std::array kNames = {"rows",       "rows_of_float64",     "weighted_rows",  "copied_rows",
+                               "a_long_row", "long_rows",           "backward",       "jvp",
+                               "newton",     "certificate",         "lam_max",        "tv",
+                               "dykstra",    "accelerated",         "implicit",       "backward2d",
+                               "jvp2d",      "backward2d_implicit", "jvp2d_implicit", "gap2d"};
 
 class Interrupts : public ::testing::TestWithParam<const char*> {
  protected:

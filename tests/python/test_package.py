@@ -11,6 +11,7 @@ import pytest
 import tautstring
 import tautstring.numpy as tn
 from tautstring import _options
+from tautstring.numpy import _images, _readings, _rows
 
 FORBID_TORCH = """
 import sys
@@ -80,7 +81,11 @@ def test_dir_shows_public_names_alone(module):
     assert dir(module) == sorted(module.__all__)
 
 
-@pytest.mark.parametrize("module", [tautstring, tn, _options], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module",
+    [tautstring, _options, _rows, _images, _readings],
+    ids=lambda module: module.__name__,
+)
 def test_examples_in_docstrings_run(module):
     result = doctest.testmod(module)
     assert result.failed == 0 and result.attempted > 0

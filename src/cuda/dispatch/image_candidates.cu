@@ -52,8 +52,12 @@ Status image_candidates_gap(const Gap2d& call, const Context& context) noexcept 
     }
     iterations.go_on(nullptr, most, done);
   }
-  const TellCall tell = {images.height, images.width, iterations.facts(),  progress, nullptr,
-                         call.gap,      nullptr,      SavedPasses(images), 0};
+  const TellCall tell = {.height = images.height,
+                         .width = images.width,
+                         .facts = iterations.facts(),
+                         .progress = progress,
+                         .gaps = call.gap,
+                         .saved = SavedPasses(images)};
   launches.launch(&kernel_tell_images, images.count, tell);
   return launches.status();
 }

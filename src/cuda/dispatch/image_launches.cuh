@@ -126,8 +126,10 @@ class Launches {
   }
   template <class Item>
   void clear(Item* items, std::int64_t count) noexcept {
-    if (items == nullptr || count == 0) return;
-    add(cudaMemsetAsync(items, 0, static_cast<std::size_t>(count) * sizeof(Item), stream_));
+    set_bytes(items, 0, count * static_cast<std::int64_t>(sizeof(Item)));
+  }
+  void fill(std::uint8_t* items, std::int64_t count, std::uint8_t value) noexcept {
+    set_bytes(items, value, count);
   }
   void add(const Status& status) noexcept {
     if (status_.ok()) status_ = status;
@@ -135,6 +137,11 @@ class Launches {
   void add(cudaError_t error) noexcept { add(device_status(error)); }
 
  private:
+  void set_bytes(void* first, int value, std::int64_t count) noexcept {
+    if (first == nullptr || count == 0) return;
+    add(cudaMemsetAsync(first, value, static_cast<std::size_t>(count), stream_));
+  }
+
   cudaStream_t stream_;
   Status status_;
 };

@@ -73,7 +73,7 @@ class ForwardPasses {
       k = solver.tol > 0 ? std::min(k + kIterationsBetweenLooks, solver.iterations)
                          : solver.iterations;
       iterate(first, k);
-      if (solver.tol > 0 || call_.gap != nullptr) look_at_gaps(k);
+      if (solver.tol > 0 || call_.wants_quality()) look_at_gaps(k);
       if (solver.tol > 0 && k < solver.iterations && iterations_.has_all_stopped()) {
         repeat_partitions(k - 1);
         break;
@@ -149,7 +149,7 @@ class ForwardPasses {
   void finish() noexcept {
     const std::int64_t pixels = pixels_of(images_);
     const std::int64_t all = images_.count * pixels;
-    T* returned = call_.gap != nullptr ? memory_.iterations.q : nullptr;
+    T* returned = call_.wants_quality() ? memory_.iterations.q : nullptr;
     FinishCall<T> finish = {};
     finish.elements = {all, images_.width};
     finish.pixels = pixels;
@@ -174,13 +174,21 @@ class ForwardPasses {
     });
     if (returned != nullptr) {  // what the result loses by its dtype and offset belongs to the gap
       const bool only_moved = call_.x.dtype == kDType<T> && !finish.sharp;
-      iterations_.find_gaps_of(returned, only_moved, &kernel_take_gaps, only_moved,
+      iterations_.find_gaps_of(returned, only_moved, &kernel_take_qualities, only_moved,
                                iterations_.facts(), progress_);
     }
-    const TellCall tell = {
-        images_.height,   images_.width,        iterations_.facts(),
-        progress_,        call_.iterations,     call_.gap,
-        call_.partitions, SavedPasses(images_), is_implicit() ? 1 : call_.solver.iterations};
+    const TellCall tell = {.height = images_.height,
+                           .width = images_.width,
+                           .facts = iterations_.facts(),
+                           .progress = progress_,
+                           .tol = held_to(call_.solver, call_.x.dtype),
+                           .iterations = call_.iterations,
+                           .gaps = call_.gap,
+                           .objectives = call_.objective,
+                           .converged = call_.converged,
+                           .partitions = call_.partitions,
+                           .saved = SavedPasses(images_),
+                           .kept = is_implicit() ? 1 : call_.solver.iterations};
     launches_.launch(&kernel_tell_images, images_.count, tell);
   }
 
@@ -370,6 +378,8 @@ Status empty_images_forward(const Forward2d& call, const Context& context) noexc
   const std::int64_t count = call.images.count;
   launches.clear(call.momentum, count * call.solver.iterations);
   launches.clear(call.gap, count);
+  launches.clear(call.objective, count);
+  launches.fill(call.converged, count, 1);  // images without pixels are solved
   launches.clear(call.iterations, count);
   return launches.status();
 }

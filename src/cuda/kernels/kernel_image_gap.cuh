@@ -261,8 +261,8 @@ __global__ inline void kernel_stop_images(const Quality* tiles, std::int64_t eac
   const Quality quality = sum_of_tiles(tiles, blockIdx.x, each);
   ImageProgress& own = progress[blockIdx.x];
   if (threadIdx.x != 0 || own.is_stopped) return;
-  own.gap = quality.gap;
-  if (tol > 0 && isfinite(quality.gap) && quality.gap <= tol * quality.objective) {
+  own.quality = quality;
+  if (tol > 0 && is_within(quality, tol)) {
     own.is_stopped = true;
     own.done = done;
   } else {
@@ -275,7 +275,7 @@ __global__ inline void kernel_lower_gaps(const Quality* tiles, std::int64_t each
                                          ImageProgress* progress) {
   const double gap = sum_of_tiles(tiles, blockIdx.x, each).gap;
   ImageProgress& own = progress[blockIdx.x];
-  if (threadIdx.x == 0 && !own.is_stopped) own.gap = fmin(own.gap, gap);
+  if (threadIdx.x == 0 && !own.is_stopped) own.quality.gap = fmin(own.quality.gap, gap);
 }
 
 /// The same iterations' own: stops images where more of them would lower the gap by little.
@@ -284,7 +284,7 @@ __global__ inline void kernel_stop_gaps(const Quality* tiles, std::int64_t each,
   const Quality quality = sum_of_tiles(tiles, blockIdx.x, each);
   ImageProgress& own = progress[blockIdx.x];
   if (threadIdx.x != 0 || own.is_stopped) return;
-  own.is_stopped = is_little_to_gain(quality, own.gap);
+  own.is_stopped = is_little_to_gain(quality, own.quality.gap);
   if (!own.is_stopped) atomicAdd(still_running, 1);
 }
 
@@ -298,23 +298,21 @@ __global__ void kernel_count_candidates(ImageTiles tiles, const ImageFacts* fact
 /// One block an image: takes what is polished where it has the smaller gap.
 __global__ inline void kernel_take_polished(const Quality* tiles, std::int64_t each,
                                             ImageProgress* progress) {
-  const double gap = sum_of_tiles(tiles, blockIdx.x, each).gap;
+  const Quality quality = sum_of_tiles(tiles, blockIdx.x, each);
   ImageProgress& own = progress[blockIdx.x];
-  if (threadIdx.x != 0 || !(gap < own.gap)) return;
+  if (threadIdx.x != 0 || !(quality.gap < own.quality.gap)) return;
   own.is_polished = true;
-  own.gap = gap;
+  own.quality = quality;
 }
 
-/// One block per image: the gap is that of what is returned. Images that GapCall::only_moved
+/// One block per image: the quality is that of what is returned. Images that GapCall::only_moved
 /// leaves out keep theirs.
-__global__ inline void kernel_take_gaps(const Quality* tiles, std::int64_t each, bool only_moved,
-                                        const ImageFacts* facts, ImageProgress* progress) {
+__global__ inline void kernel_take_qualities(const Quality* tiles, std::int64_t each,
+                                             bool only_moved, const ImageFacts* facts,
+                                             ImageProgress* progress) {
   if (only_moved && facts[blockIdx.x].offset == 0) return;
-  const double gap = sum_of_tiles(tiles, blockIdx.x, each).gap;
-  // Where what is stored overflows, the gap is no number.
-  if (threadIdx.x == 0) {
-    progress[blockIdx.x].gap = fmin(std::numeric_limits<double>::infinity(), gap);
-  }
+  const Quality quality = sum_of_tiles(tiles, blockIdx.x, each);
+  if (threadIdx.x == 0) progress[blockIdx.x].quality = quality;
 }
 
 }  // namespace tautstring::detail

@@ -243,8 +243,8 @@ __global__ void kernel_begin_images(ImageTiles tiles, const T* samples, T* x, Im
   });
   if (tiles.tile() != 0 || threadIdx.x != 0) return;
   const bool is_settled = own.is_copied || own.is_refused;
-  const double gap = std::numeric_limits<double>::infinity();
-  progress[tiles.image()] = {{1, 1}, is_settled ? 0 : iterations, is_settled, false, gap};
+  const Quality unknown = {std::numeric_limits<double>::infinity(), 0};
+  progress[tiles.image()] = {{1, 1}, is_settled ? 0 : iterations, is_settled, false, unknown};
   for (int k = 0; momentum != nullptr && k < (is_settled ? iterations : 1); ++k) {
     momentum[tiles.image() * iterations + k] = 0;
   }
@@ -371,11 +371,14 @@ struct TellCall {
   std::int32_t width;
   const ImageFacts* facts;
   const ImageProgress* progress;
-  std::int32_t* iterations;  // null: not wanted; so for the others
-  double* gaps;
-  std::uint32_t* partitions;
+  double tol = 0;                      // that images are held to
+  std::int32_t* iterations = nullptr;  // null: not wanted; so for the others
+  double* gaps = nullptr;
+  double* objectives = nullptr;
+  std::uint8_t* converged = nullptr;
+  std::uint32_t* partitions = nullptr;
   SavedPasses saved;
-  int kept;  // number of iterations whose partitions are kept
+  int kept = 0;  // number of iterations whose partitions are kept
 };
 
 /// One block per image.
@@ -385,11 +388,12 @@ __global__ inline void kernel_tell_images(const __grid_constant__ TellCall call)
   if (threadIdx.x == 0) {
     const ImageProgress& progress = call.progress[image];
     if (call.iterations != nullptr) call.iterations[image] = progress.done;
-    if (call.gaps != nullptr) {
-      call.gaps[image] = facts.is_copied    ? 0
-                         : facts.is_refused ? facts.offset
-                                            : progress.gap / facts.scale / facts.scale;
-    }
+    ReportedQuality quality = reported(progress.quality, facts.scale, call.tol);
+    if (facts.is_copied) quality = {0, 0, true};
+    if (facts.is_refused) quality = {facts.offset, facts.offset, false};
+    if (call.gaps != nullptr) call.gaps[image] = quality.gap;
+    if (call.objectives != nullptr) call.objectives[image] = quality.objective;
+    if (call.converged != nullptr) call.converged[image] = quality.converged ? 1 : 0;
   }
   if (call.partitions == nullptr || !facts.is_refused) return;
   const auto store = [&](std::int64_t first, std::int64_t words, std::int32_t length) {

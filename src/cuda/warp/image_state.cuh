@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "step/image/gap.h"
+
 namespace tautstring::detail {
 
 /// What is known about an image before its first pass.
@@ -21,7 +23,7 @@ struct ImageProgress {
   std::int32_t done;  // iterations
   bool is_stopped;
   bool is_polished;
-  double gap;  // of the image that would be returned, times the square of the scale
+  Quality quality;  // of the image that would be returned, times the square of the scale
 };
 
 template <class T>

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "step/host_device.h"
@@ -22,6 +23,28 @@ struct Quality {
   double gap = 0;
   double objective = 0;
 };
+
+/// What is reported of an image whose gap and objective are computed times the square of `scale`.
+struct ReportedQuality {
+  double gap;
+  double objective;
+  bool converged;
+};
+
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool is_within(const Quality& quality,
+                                                           double tol) noexcept {
+  return std::isfinite(quality.gap) && quality.gap <= tol * quality.objective;
+}
+
+/// `tol` is the tolerance that the image is held to. Where the result overflows there is no bound.
+[[nodiscard]] TAUTSTRING_HOST_DEVICE inline ReportedQuality reported(const Quality& quality,
+                                                                     double scale,
+                                                                     double tol) noexcept {
+  const double gap =
+      quality.gap == quality.gap ? quality.gap : std::numeric_limits<double>::infinity();
+  return {gap / scale / scale, quality.objective / scale / scale,
+          quality.gap == 0 || is_within(quality, tol)};
+}
 
 /// What the samples of an image are counted from: of those far from 0, for how far they are apart,
 /// the first one. That loses nothing, and then nothing is lost between the passes.

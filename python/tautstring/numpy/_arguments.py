@@ -8,6 +8,7 @@ dtype or its memory layout is one that the core does not know.
 from __future__ import annotations
 
 import numbers
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,40 @@ def read_threads(threads: int | None) -> int:
     if not 1 <= count <= _MOST_THREADS:
         raise ValueError(f"threads: must be {allowed}, got {count}")
     return count
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Shape and dtype of an argument, which its gradient has too."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, argument: float | FloatArray) -> Argument:
+        array = np.asarray(argument)
+        return cls(array.shape, array.dtype)
+
+    def size_along(self, dim: int, ndim: int) -> int:
+        """Size along dimension ``dim`` of the ``ndim`` dimensions it broadcasts to."""
+        return size_along(self.shape, dim, ndim)
+
+    def sum_over_broadcast(self, gradient: FloatArray) -> FloatArray:
+        return self.sum_in_float64(gradient).astype(self.dtype, copy=False)
+
+    def sum_in_float64(self, gradient: FloatArray) -> FloatArray:
+        added = gradient.ndim - len(self.shape)
+        stretched = tuple(added + d for d, size in enumerate(self.shape) if size == 1)
+        return np.asarray(gradient.sum(axis=(*range(added), *stretched))).reshape(self.shape)
+
+
+def read_grad_y(grad_y: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    incoming = read_array("grad_y", grad_y)
+    if incoming.shape != shape:
+        raise ValueError(f"grad_y: must have y's shape {shape}, got {incoming.shape}")
+    return incoming
+
+
+def with_size(shape: tuple[int, ...], dim: int, size: int) -> tuple[int, ...]:
+    """Give ``shape`` with another size along ``dim`` (if it has any dimension)."""
+    return (*shape[:dim], size, *shape[dim + 1 :]) if shape else ()

@@ -1,0 +1,220 @@
+"""What is read off rows and their solutions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from tautstring import _numpy
+from tautstring._options import read_dim
+from tautstring.numpy._arguments import FloatArray, read_array, read_weight, with_size
+from tautstring.numpy._rows import Problem
+from tautstring.numpy._types import Config, Segments
+
+
+def certificate1d(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    lam: npt.ArrayLike,
+    *,
+    dim: int = -1,
+    weight: npt.ArrayLike | None = None,
+) -> FloatArray:
+    """Measure how far y is from solving the problem: 0 is a proof that it does.
+
+    With ``u_i = sum_{j<=i} weight_j (x_j - y_j)`` the solution, and nothing else,
+    has ``|u_i| <= lam_i``, ``u_i = lam_i sign(y_i - y_{i+1})`` where y jumps after
+    i, and ``u_n = 0``. The result is the largest violation, relative to
+    ``max(range of x, largest finite lam)``; rounding y to its dtype counts.
+
+    Parameters
+    ----------
+    x, lam, dim, weight
+        See the top of this module.
+    y
+        The array to test, of x's shape, whoever computed it.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number a row: x's shape without dim, float64 if x is, else float32.
+        NaN where x or y is not finite.
+
+    Examples
+    --------
+    >>> import tautstring.numpy as tn
+    >>> x = [1.0, 2.0, 8.0, 9.0]
+    >>> tn.certificate1d(x, [2.0, 2.0, 8.0, 8.0], 1.0)
+    array(0.)
+    >>> tn.certificate1d(x, x, 1.0)
+    array(0.125)
+    """
+    problem = Problem.read(x, lam, dim, weight)
+    solution = read_array("y", y)
+    out = _row_numbers(problem.x, problem.dim)
+    try:
+        _numpy.certificate1d(problem.x, solution, problem.lam, problem.weight, problem.dim, out)
+    except ValueError as error:
+        raise problem.with_hint(error) from None
+    return _drop_dim(out, problem.dim)
+
+
+def segments1d(
+    x: npt.ArrayLike,
+    lam: npt.ArrayLike,
+    *,
+    dim: int = -1,
+    weight: npt.ArrayLike | None = None,
+) -> Segments | list[Segments]:
+    """List the constant segments of the solution: the change points of x.
+
+    They are the solver's own decisions, not guessed from differences of the
+    result, so no threshold is needed.
+
+    Parameters
+    ----------
+    x, lam, dim, weight
+        See the top of this module.
+
+    Returns
+    -------
+    Segments or list of Segments
+        For x of at most one dimension the segments of that row. For more
+        dimensions a list with one entry a row, in row-major (C) order of x's
+        other dimensions.
+
+    Examples
+    --------
+    >>> import tautstring.numpy as tn
+    >>> segments = tn.segments1d([1.0, 2.0, 8.0, 9.0], 1.0)
+    >>> segments.starts, segments.lengths
+    (array([0, 2]), array([2, 2]))
+    >>> segments.values, segments.signs
+    (array([2., 8.]), array([0, 1], dtype=int8))
+    """
+    problem = Problem.read(x, lam, dim, weight)
+    y, partition = problem.solve_with_partition()
+    offsets = _segment_offsets(y, problem.dim, partition)
+    every = _all_segments(y, problem.dim, partition, int(offsets[-1]))
+    rows = [_cut(every, first, last) for first, last in pairwise(offsets.tolist())]
+    return rows if y.ndim > 1 else rows[0]
+
+
+def _cut(segments: Segments, first: int, last: int) -> Segments:
+    return Segments(
+        segments.starts[first:last],
+        segments.lengths[first:last],
+        segments.values[first:last],
+        segments.signs[first:last],
+    )
+
+
+def _segment_offsets(
+    y: FloatArray, dim: int, partition: npt.NDArray[np.uint32]
+) -> npt.NDArray[np.int64]:
+    n = y.shape[dim] if y.ndim else 1
+    rows = int(np.prod(with_size(y.shape, dim, 1), dtype=np.int64))
+    offsets = np.empty(rows + 1, np.int64)
+    _numpy.segments1d_offsets(partition, rows, n, offsets)
+    return offsets
+
+
+def _all_segments(
+    y: FloatArray, dim: int, partition: npt.NDArray[np.uint32], count: int
+) -> Segments:
+    starts, lengths = np.empty(count, np.int64), np.empty(count, np.int64)
+    values, signs = np.empty(count, np.float64), np.empty(count, np.int8)
+    _numpy.segments1d(y, partition, dim, starts, lengths, values, signs)
+    return Segments(starts, lengths, values.astype(y.dtype, copy=False), signs)
+
+
+def lam_max(x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = None) -> FloatArray:
+    """Give for each row the smallest number lam from which on the solution is constant.
+
+    With the (weighted) mean ``c`` of the row it is
+    ``max_i |sum_{j<=i} weight_j (x_j - c)|``.
+
+    Parameters
+    ----------
+    x, dim, weight
+        See the top of this module.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number a row: x's shape without dim, float64 if x is, else float32.
+        NaN for a row that has a non-finite sample or none at all.
+
+    Examples
+    --------
+    >>> import tautstring.numpy as tn
+    >>> tn.lam_max([1.0, 2.0, 8.0, 9.0])
+    array(7.)
+    """
+    samples = read_array("x", x)
+    along = read_dim(dim, samples.ndim)
+    out = _row_numbers(samples, along)
+    _numpy.lam_max(samples, read_weight(weight), along, out)
+    return _drop_dim(out, along)
+
+
+def tv(x: npt.ArrayLike, *, dim: int = -1) -> FloatArray:
+    """Give for each row its total variation ``sum_i |x_{i+1} - x_i|``.
+
+    Parameters
+    ----------
+    x, dim
+        See the top of this module.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number a row: x's shape without dim, float64 if x is, else float32.
+
+    Examples
+    --------
+    >>> import tautstring.numpy as tn
+    >>> tn.tv([[1.0, 2.0, 8.0, 9.0], [0.0, 5.0, 0.0, 5.0]])
+    array([ 8., 15.])
+    """
+    samples = read_array("x", x)
+    along = read_dim(dim, samples.ndim)
+    out = _row_numbers(samples, along)
+    _numpy.tv(samples, along, out)
+    return _drop_dim(out, along)
+
+
+def show_config() -> Config:
+    """Tell what this build is: version, compiler, instruction sets and threads.
+
+    ``cpu_targets`` are the instruction sets that can run here, fastest first,
+    ``cpu_target`` is the one in use: the first, or what the environment variable
+    TAUTSTRING_CPU named at the first call ("none" where that cannot run here; calls
+    then raise ValueError).
+
+    Examples
+    --------
+    >>> import tautstring
+    >>> import tautstring.numpy as tn
+    >>> tn.show_config()["version"] == tautstring.__version__
+    True
+    """
+    return Config(
+        version=_numpy.version,
+        compiler=_numpy.compiler,
+        cpu_target=_numpy.cpu_target,
+        cpu_targets=_numpy.cpu_targets,
+        threads=_numpy.hardware_threads(),
+    )
+
+
+def _row_numbers(x: FloatArray, dim: int) -> FloatArray:
+    """Make room for one number a row, in x's own arithmetic type."""
+    dtype = np.float64 if x.dtype == np.float64 else np.float32
+    return np.empty(with_size(x.shape, dim, 1), dtype)
+
+
+def _drop_dim(numbers: FloatArray, dim: int) -> FloatArray:
+    return numbers.squeeze(axis=dim) if numbers.ndim else numbers
