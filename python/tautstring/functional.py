@@ -49,6 +49,7 @@ from tautstring import (
     _vmap,  # noqa: F401
 )
 from tautstring._autograd_paths import is_traced, read, takes_eager_path
+from tautstring._docs import share_docs
 from tautstring._options import (
     Grad,
     Method,
@@ -97,40 +98,34 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@share_docs
 class Segments(NamedTuple):
-    """The constant pieces of one row of a solution, from left to right."""
+    """The constant segments of one row of a solution, from left to right.
+
+    Attributes
+    ----------
+    {segments}
+    """
 
     starts: Tensor
-    """Index of the first element of each piece (int64)."""
     lengths: Tensor
-    """Number of elements of each piece (int64)."""
     values: Tensor
-    """Value of the solution on each piece, in x's dtype."""
     signs: Tensor
-    """Direction of the jump to each piece: +1, -1, or 0 (none: the row's start) (int8)."""
 
 
+@share_docs
 class Info(NamedTuple):
-    """How an iteration ended, row by row or image by image; nothing of it has a gradient."""
+    """How the iterations of each row or image ended; nothing of it has a gradient.
+
+    Attributes
+    ----------
+    {info}
+    """
 
     iterations: Tensor
-    """Iterations that were done (int32), those of images of two passes each; 0 for a row or an
-    image that is not finite, and for a row that is not iterated on (``converged``)."""
     gap: Tensor
-    """An upper bound on how far the objective at the result is from the optimum (float64). It is
-    that of the result as it is returned, rounded to x's dtype; with ``mode="sharp"`` of the smooth
-    image or row that it stands for, ``x - (y - x)``. Infinite where y has overflowed its dtype."""
     converged: Tensor
-    """Of images: whether the gap is within ``tol`` times the objective of the result (bool).
-    Without ``tol``: within 1e-4, or 1e-6 of a float64 x. Of rows: whether Newton's iterations came
-    to their end by themselves and, with a ``tol``, the gap is within it too; not so rows that the
-    direct solver finished (``polish``), that are copied (lam 0) or that have an edge of lam 0.
-    Iterations stop by the result before it is rounded: in float16 and bfloat16 one that stopped
-    for its tolerance may not hold it, and then this is False."""
     dual: Tensor
-    """What ``start`` of a later call takes. Of images: of x's shape, in the dtype of the
-    arithmetic. Of rows: ``u_i = sum_{j<=i} (x_j - y_j)`` with the smooth y, of x's shape but for
-    n - 1 along dim, in float64."""
 
 
 class Config(TypedDict):
@@ -178,6 +173,7 @@ def prox_tv1d(
 ) -> tuple[Tensor, Info]: ...
 
 
+@share_docs
 def prox_tv1d(
     x: Tensor,
     lam: Tensor | float,
@@ -193,8 +189,7 @@ def prox_tv1d(
 ) -> Tensor | tuple[Tensor, Info]:
     """Smooth (or sharpen) the rows of x by the total variation proximity operator.
 
-    ``y = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|``,
-    or with ``mode="sharp"`` the opposite step ``x + (x - y)``, rounded once.
+    {prox_tv1d}
 
     Differentiable with respect to x, lam and weight, forward and backward, any
     number of times. What is kept for that is 2 bits an element (with weight also x,
@@ -204,22 +199,16 @@ def prox_tv1d(
     ----------
     x, lam, dim, weight
         See the top of this module.
-    mode
-        ``"smooth"`` or ``"sharp"``.
-    solver
-        ``"direct"``: exact, in linear time. ``"newton"``, or a `Newton` that says how: the
-        paper's projected Newton method, which gives the same, later, and reports on it. It
-        has no data weights.
+    {mode}
+    {solver}
     check
         On CUDA, wait for the device and raise ValueError where a value of lam or
         weight is not allowed. On the CPU that is always done.
     start
-        With Newton: the ``dual`` of an earlier call on similar rows, to start from; it is
-        taken for a constant.
-    polish
-        With Newton: whether rows that have not converged are solved directly.
-    return_info
-        With Newton: whether to return an `Info` as well.
+        With Newton: the ``dual`` of an earlier call on similar rows, to start from.
+        Derivatives treat it as a constant.
+    {polish}
+    {return_info_of_rows}
 
     Returns
     -------
@@ -330,6 +319,7 @@ def prox_tv2d(
 ) -> tuple[Tensor, Info]: ...
 
 
+@share_docs
 def prox_tv2d(
     x: Tensor,
     lam: LamOrPair,
@@ -347,11 +337,7 @@ def prox_tv2d(
 ) -> Tensor | tuple[Tensor, Info]:
     """Smooth (or sharpen) images by the total variation proximity operator.
 
-    ``y = argmin_y 1/2 |y - x|^2 + sum_rows lam |y_{r,c+1} - y_{r,c}| + sum_columns lam
-    |y_{r+1,c} - y_{r,c}|`` for every image of x on its own, or with ``mode="sharp"`` the
-    opposite step ``x + (x - y)``, rounded once. It is solved by exact 1D solves of all rows
-    and all columns in turn; the first iterations are the layer of the paper (Yeh, Hu, Ren
-    and Schwing, CVPR 2022, Algorithm 1).
+    {prox_tv2d}
 
     Differentiable with respect to x and lam, forward and backward, any number of times.
     What is kept for that is 4 bits a pixel and iteration (``grad="unrolled"``) or 4 bits a
@@ -366,35 +352,24 @@ def prox_tv2d(
         The penalty, >= 0: a number, or a tensor that broadcasts to x with size 1 along both
         dims (one an image). Or a pair ``(lam_rows, lam_cols)`` of such, which may also have
         one an edge: they broadcast to ``(..., H, W - 1)`` and ``(..., H - 1, W)``.
-    dims
-        The dimensions of x that an image's height and width are: rows run along
-        ``dims[1]``.
-    mode
-        ``"smooth"`` or ``"sharp"``.
-    method
-        ``"dykstra"``: the paper's. ``"accelerated"``: the same passes with momentum, which
-        needs far fewer of them. None: accelerated with ``tol``, else dykstra.
-    iterations
-        How many, of two passes each; with ``tol``, at most. None: 4 for dykstra, 16 for
-        accelerated, 128 with ``tol``.
-    tol
-        Each image stops once its duality gap is at most ``tol`` times its objective, which
-        is checked every fourth iteration. 1e-4 is a good value in float32, 1e-6 in
-        float64. None: all iterations are done.
+    {dims}
+    {mode}
+    {method}
+    {iterations}
+    {tol}
     grad
         ``"unrolled"``: the derivatives of the iterations as they were done. ``"implicit"``:
         those of the exact solution, for calls that come near it; the result is then also
         polished. None: implicit with ``tol``, else unrolled.
     start
-        The ``dual`` of an earlier call on similar images, to start from; it is taken for a
-        constant.
+        The ``dual`` of an earlier call on similar images, to start from. Derivatives treat
+        it as a constant.
     isotropic
         Not implemented; True raises NotImplementedError.
     check
         On CUDA, wait for the device and raise ValueError where a value of lam is not
         allowed. On the CPU that is always done.
-    return_info
-        Whether to return an `Info` as well.
+    {return_info_of_images}
 
     Returns
     -------
@@ -483,6 +458,7 @@ def _needs_gradient(*arguments: Tensor | float | None) -> bool:
     )
 
 
+@share_docs
 def certificate1d(
     x: Tensor,
     y: Tensor,
@@ -491,12 +467,9 @@ def certificate1d(
     dim: int = -1,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Measure how far y is from solving the problem: 0 is a proof that it does.
+    """Measure how far y is from solving the problem: 0 proves that it does.
 
-    With ``u_i = sum_{j<=i} weight_j (x_j - y_j)`` the solution, and nothing else, has
-    ``|u_i| <= lam_i``, ``u_i = lam_i sign(y_i - y_{i+1})`` where y jumps after i, and
-    ``u_n = 0``. The result is the largest violation, relative to
-    ``max(range of x, largest finite lam)``; rounding y to its dtype counts.
+    {certificate1d}
 
     Parameters
     ----------
@@ -531,6 +504,7 @@ def certificate1d(
         raise_by_kind(error, shape_hints(x, {"lam": lam}, [along]))
 
 
+@share_docs
 def gap2d(
     x: Tensor,
     y: Tensor,
@@ -539,10 +513,9 @@ def gap2d(
     dims: tuple[int, int] = (-2, -1),
     dual: Tensor | None = None,
 ) -> Tensor:
-    """Bound how far the objective of `prox_tv2d` at y is above the optimum.
+    """Return an upper bound on how far the objective of `prox_tv2d` at y is from the optimum.
 
-    The duality gap of y by dual variables that are found here: it is never less than what
-    the objective is above its optimum, whoever computed y.
+    {gap2d}
 
     Parameters
     ----------
@@ -550,12 +523,7 @@ def gap2d(
         As in `prox_tv2d`.
     y
         The images to test, of x's shape.
-    dual
-        What `prox_tv2d` gave as ``Info.dual`` with this x and lam, from which one iteration
-        gives the dual variables: the gap is then no more than ``Info.gap``. Anything else
-        gives a bound as well, but the worse it is the larger that is; in an image where it
-        is not finite it is taken for 0. None: accelerated iterations, until the gap is
-        within a hundredth of what y really is above the optimum, 128 at most.
+    {dual_of_gap2d}
 
     Returns
     -------
@@ -588,11 +556,11 @@ def gap2d(
         raise_by_kind(error, shape_hints(x, lams, (height_dim, width_dim)))
 
 
+@share_docs
 def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor:
-    """Give for each row the smallest number lam from which on the solution is constant.
+    """Return the smallest number lam for each row from which on the solution is constant.
 
-    With the (weighted) mean ``c`` of the row it is
-    ``max_i |sum_{j<=i} weight_j (x_j - c)|``.
+    {lam_max}
 
     Parameters
     ----------

@@ -89,11 +89,11 @@ TORCH_LAYERS = (
     ("_tensors",),
     ("_shapes",),
     ("_extension",),
-    ("_options", "_missed"),
+    ("_docs", "_options", "_missed"),
     ("_numpy",),
 )
 # These work where torch is not installed.
-NUMPY_LAYERS = (("numpy",), ("_options", "_missed"), ("_numpy",))
+NUMPY_LAYERS = (("numpy",), ("_docs", "_options", "_missed"), ("_numpy",))
 MAY_USE_PRIVATE_NAMES = ("python/tautstring", "tests/python")
 MAY_USE_TASKS = ("tasks", "bench/study", "tests/python")
 PYTHON_FOLDERS = ("python", "tasks", "bench", "examples", "tests")

@@ -1,5 +1,6 @@
 # The package itself: versions, imports, examples in docstrings.
 import doctest
+import re
 import subprocess
 import sys
 import threading
@@ -89,6 +90,12 @@ def test_dir_shows_public_names_alone(module):
 def test_examples_in_docstrings_run(module):
     result = doctest.testmod(module)
     assert result.failed == 0 and result.attempted > 0
+
+
+def test_shared_paragraphs_are_in_their_docstrings():
+    assert "checked every fourth iteration" in tn.prox_tv2d.__doc__
+    assert "An upper bound on how far the objective" in tn.Info.__doc__
+    assert not any(re.search(r"^ *\{\w+\}$", getattr(tn, n).__doc__, re.M) for n in tn.__all__)
 
 
 def test_every_public_function_has_an_example():

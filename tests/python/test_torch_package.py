@@ -3,6 +3,7 @@
 import ctypes
 import doctest
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -126,6 +127,12 @@ def test_works_where_no_gpu_can_be_seen(monkeypatch):
 def test_examples_in_docstrings_run(module):
     result = doctest.testmod(module)
     assert result.failed == 0 and result.attempted > 0
+
+
+def test_shared_paragraphs_are_in_their_docstrings():
+    assert "checked every fourth iteration" in functional.prox_tv2d.__doc__
+    names = functional.__all__
+    assert not any(re.search(r"^ *\{\w+\}$", getattr(functional, n).__doc__, re.M) for n in names)
 
 
 def test_every_public_function_and_class_has_an_example():

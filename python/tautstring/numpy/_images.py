@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tautstring import _missed, _numpy
+from tautstring._docs import share_docs
 from tautstring._options import (
     Grad,
     Method,
@@ -218,6 +219,7 @@ def prox_tv2d(
 ) -> tuple[FloatArray, Info]: ...
 
 
+@share_docs
 def prox_tv2d(
     x: npt.ArrayLike,
     lam: LamOrPair,
@@ -234,10 +236,7 @@ def prox_tv2d(
 ) -> FloatArray | tuple[FloatArray, Info]:
     """Smooth (or sharpen) images by the total variation proximity operator.
 
-    ``y = argmin_y 1/2 |y - x|^2 + sum_rows lam |y_{r,c+1} - y_{r,c}| + sum_columns lam
-    |y_{r+1,c} - y_{r,c}|`` for every image of x on its own, or with ``mode="sharp"`` the
-    opposite step ``x + (x - y)``, rounded once. It is solved by exact 1D solves of all
-    rows and all columns in turn.
+    {prox_tv2d}
 
     Parameters
     ----------
@@ -250,22 +249,11 @@ def prox_tv2d(
         both dims (one an image). Or a tuple ``(lam_rows, lam_cols)`` of such, which may
         also have one an edge: they broadcast to ``(..., H, W - 1)`` and
         ``(..., H - 1, W)``.
-    dims
-        The dimensions of x that an image's height and width are: rows run along
-        ``dims[1]``.
-    mode
-        ``"smooth"`` or ``"sharp"``.
-    method
-        ``"dykstra"``: Algorithm 1 of Yeh, Hu, Ren and Schwing (CVPR 2022).
-        ``"accelerated"``: the same passes with momentum, which needs far fewer of them.
-        None: accelerated with ``tol``, else dykstra.
-    iterations
-        How many, of two passes each; with ``tol``, at most. None: 4 for dykstra, 16 for
-        accelerated, 128 with ``tol``.
-    tol
-        Each image stops once its duality gap is at most ``tol`` times its objective,
-        which is checked every fourth iteration. 1e-4 is a good value in float32, 1e-6
-        in float64. None: all iterations are done.
+    {dims}
+    {mode}
+    {method}
+    {iterations}
+    {tol}
     grad
         What `prox_tv2d_vjp` differentiates. ``"unrolled"``: the iterations as they were
         done. ``"implicit"``: the exact solution, for calls that come near it; the result
@@ -274,8 +262,7 @@ def prox_tv2d(
         The ``dual`` of an earlier call on similar images, to start from.
     threads
         As in `prox_tv1d`.
-    return_info
-        Whether to return an `Info` as well.
+    {return_info_of_images}
 
     Returns
     -------
@@ -427,6 +414,7 @@ class _Pullback2d:
         return np.empty(with_size(self.x.shape, dim, size), np.float64)
 
 
+@share_docs
 def gap2d(
     x: npt.ArrayLike,
     y: npt.ArrayLike,
@@ -435,10 +423,9 @@ def gap2d(
     dims: tuple[int, int] = (-2, -1),
     dual: npt.ArrayLike | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Bound how far the objective of `prox_tv2d` at y is above the optimum.
+    """Return an upper bound on how far the objective of `prox_tv2d` at y is from the optimum.
 
-    The duality gap of y by dual variables that are found here: it is never less than what
-    the objective is above its optimum, whoever computed y.
+    {gap2d}
 
     Parameters
     ----------
@@ -446,12 +433,7 @@ def gap2d(
         As in `prox_tv2d`.
     y
         The images to test, of x's shape.
-    dual
-        What `prox_tv2d` gave as ``Info.dual`` with this x and lam, from which one iteration
-        gives the dual variables: the gap is then no more than ``Info.gap``. Anything else
-        gives a bound as well, but the worse it is the larger that is; in an image where it
-        is not finite it is taken for 0. None: accelerated iterations, until the gap is
-        within a hundredth of what y really is above the optimum, 128 at most.
+    {dual_of_gap2d}
 
     Returns
     -------

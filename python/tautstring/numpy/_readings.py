@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tautstring import _numpy
+from tautstring._docs import share_docs
 from tautstring._options import read_dim
 from tautstring.numpy._arguments import FloatArray, read_array, read_weight, with_size
 from tautstring.numpy._rows import Problem
 from tautstring.numpy._types import Config, Segments
 
 
+@share_docs
 def certificate1d(
     x: npt.ArrayLike,
     y: npt.ArrayLike,
@@ -22,12 +24,9 @@ def certificate1d(
     dim: int = -1,
     weight: npt.ArrayLike | None = None,
 ) -> FloatArray:
-    """Measure how far y is from solving the problem: 0 is a proof that it does.
+    """Measure how far y is from solving the problem: 0 proves that it does.
 
-    With ``u_i = sum_{j<=i} weight_j (x_j - y_j)`` the solution, and nothing else,
-    has ``|u_i| <= lam_i``, ``u_i = lam_i sign(y_i - y_{i+1})`` where y jumps after
-    i, and ``u_n = 0``. The result is the largest violation, relative to
-    ``max(range of x, largest finite lam)``; rounding y to its dtype counts.
+    {certificate1d}
 
     Parameters
     ----------
@@ -130,11 +129,11 @@ def _all_segments(
     return Segments(starts, lengths, values.astype(y.dtype, copy=False), signs)
 
 
+@share_docs
 def lam_max(x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = None) -> FloatArray:
-    """Give for each row the smallest number lam from which on the solution is constant.
+    """Return the smallest number lam for each row from which on the solution is constant.
 
-    With the (weighted) mean ``c`` of the row it is
-    ``max_i |sum_{j<=i} weight_j (x_j - c)|``.
+    {lam_max}
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tautstring import _numpy
+from tautstring._docs import share_docs
 from tautstring._options import (
     Mode,
     Newton,
@@ -170,6 +171,7 @@ def prox_tv1d(
 ) -> tuple[FloatArray, Info]: ...
 
 
+@share_docs
 def prox_tv1d(
     x: npt.ArrayLike,
     lam: npt.ArrayLike,
@@ -185,28 +187,21 @@ def prox_tv1d(
 ) -> FloatArray | tuple[FloatArray, Info]:
     """Smooth (or sharpen) the rows of x by the total variation proximity operator.
 
-    ``y = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|``,
-    or with ``mode="sharp"`` the opposite step ``x + (x - y)``, rounded once.
+    {prox_tv1d}
 
     Parameters
     ----------
     x, lam, dim, weight
         See the top of this module.
-    mode
-        ``"smooth"`` or ``"sharp"``.
-    solver
-        ``"direct"``: exact, in linear time. ``"newton"``, or a `Newton` that says
-        how: the projected Newton method of Yeh, Hu, Ren and Schwing (CVPR 2022),
-        which gives the same, later, and reports on it. It has no data weights.
+    {mode}
+    {solver}
     start
         With Newton: the ``dual`` of an earlier call on similar rows, to start from.
-    polish
-        With Newton: whether rows that have not converged are solved directly.
+    {polish}
     threads
         How many threads may share the rows, 1 to 4096; None: one for each
         hardware thread. The result does not depend on it.
-    return_info
-        With Newton: whether to return an `Info` as well.
+    {return_info_of_rows}
 
     Returns
     -------
