@@ -6,15 +6,15 @@
 
 namespace tautstring {
 
-/// For each row the largest violation of the optimality conditions, relative to
-/// max(range of x, largest finite lam): 0 where nothing is violated, infinite where
-/// something is and both of these are 0, NaN where x or y is not finite. With u_i = sum_{j <= i}
-/// weight_j (x_j - y_j) the conditions are
+/// Writes, for each row, the largest violation of the optimality conditions, relative to max(range
+/// of x, largest finite lam): 0 where nothing is violated, infinite where something is and both of
+/// those are 0, NaN where x or y is not finite. With u_i = sum_{j <= i} weight_j (x_j - y_j), the
+/// conditions are
 ///   |u_i| <= lam_i,   u_i = lam_i sign(y_i - y_{i+1}) where y jumps,   u_n = 0.
-/// They hold exactly for the solution and for nothing else, so a small number is
-/// a proof, whoever computed y. Sums are carried in twice float64's precision;
-/// rounding y to its dtype is part of what is measured. `problem.mode` must be
-/// smooth. `out` has x's shape but for size 1 along dim.
+/// They hold for the solution only, so a small number proves that y is optimal, whatever method
+/// computed it. Sums are carried in twice float64's precision. The rounding of y to its dtype
+/// counts as part of the violation. `problem.mode` must be smooth. `out` has x's shape except for
+/// size 1 along dim.
 ///
 /// \code
 /// std::vector<double> x = {1, 2, 8, 9}, y(4), violation(1);

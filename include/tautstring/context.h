@@ -1,4 +1,4 @@
-// Where and with what a call runs: the device, the threads, the scratch memory.
+// What a call runs on: the device, the threads, the scratch memory.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace tautstring {
 
-/// Threads, lent by the caller. The library starts none of its own.
+/// Threads provided by the caller. The library starts none of its own.
 class TAUTSTRING_API Executor {
  public:
   Executor() = default;
@@ -26,15 +26,15 @@ class TAUTSTRING_API Executor {
   virtual void run(int count, void (*task)(void* argument, int i), void* argument) noexcept = 0;
 };
 
-/// A pool for programs that have none. The first run() starts up to `threads` - 1 helpers; they
-/// wait for the next one until the executor is destroyed. Where the system refuses a thread the
-/// others do its share.
+/// A thread pool for programs that have none. The first run() starts up to `threads` - 1 helpers;
+/// they wait for further calls until the executor is destroyed. If the system refuses to start a
+/// thread, the other threads do its work.
 ///
-/// Calls may come from several threads, and from within a task: one that finds the helpers busy
-/// runs on its own thread alone. In a forked child the executor starts helpers anew.
+/// run() may be called from several threads, and from within a task: a call that finds the helpers
+/// busy runs on its own thread alone. In a forked child process the executor starts new helpers.
 class TAUTSTRING_API ThreadExecutor final : public Executor {
  public:
-  /// `threads` < 1 means one for each hardware thread.
+  /// `threads` < 1 means one per hardware thread.
   explicit ThreadExecutor(int threads = 0) noexcept;
   ~ThreadExecutor() override;
   [[nodiscard]] int concurrency() const noexcept override { return threads_; }
@@ -45,10 +45,10 @@ class TAUTSTRING_API ThreadExecutor final : public Executor {
   [[nodiscard]] Helpers* helpers() noexcept;
 
   int threads_;
-  std::atomic<Helpers*> helpers_{nullptr};  // of this process; null: none yet
+  std::atomic<Helpers*> helpers_{nullptr};  // of this process; null: not started yet
 };
 
-/// Lets a caller stop a call that is under way.
+/// Lets a caller stop a running call.
 class TAUTSTRING_API Interrupt {
  public:
   Interrupt() = default;
@@ -56,24 +56,24 @@ class TAUTSTRING_API Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   virtual ~Interrupt() = default;
 
-  /// Whether the call is to stop. The call asks once before it begins and then
-  /// between small parts of its work, mostly less than a millisecond apart: only on
-  /// the thread that made the call, and never again after a yes. The other threads
-  /// stop after the parts that they are working on.
+  /// Whether the call should stop. The call checks this once before it begins and then between
+  /// small parts of its work, mostly less than a millisecond apart. It does so only on the thread
+  /// that made the call, and never again once the answer was true. The other threads stop after the
+  /// parts that they are working on.
   [[nodiscard]] virtual bool wanted() noexcept = 0;
 };
 
 enum class Device : std::uint8_t { cpu, cuda };
 
-/// Results do not depend on any of this, bit for bit, on one kind of device.
+/// On one kind of device, results do not depend on the context, bit for bit.
 struct Context {
   Device device = Device::cpu;
   Executor* executor = nullptr;    // null: the calling thread alone (CPU)
   void* stream = nullptr;          // a cudaStream_t (CUDA); null: the default stream
-  void* workspace = nullptr;       // scratch memory, aligned to 64 bytes, of the size that
-  std::size_t workspace_size = 0;  // prox_tv1d_workspace or prox_tv2d_workspace gives; null: the
-                                   // call gets its own (CPU), which the device path never does
-                                   // (CUDA: an error)
+  void* workspace = nullptr;       // scratch memory, aligned to 64 bytes; its size is what
+  std::size_t workspace_size = 0;  // prox_tv1d_workspace or prox_tv2d_workspace returns; null: the
+                                   // call allocates its own (CPU) or fails (CUDA, where calls never
+                                   // allocate)
   Interrupt* interrupt = nullptr;  // null: the call runs to its end (CUDA: always)
 };
 

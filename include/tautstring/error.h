@@ -1,5 +1,5 @@
-// Optional: turns a bad Status into an exception, for callers who like those.
-// The only public header that needs exceptions; tautstring.h does not include it.
+// Optional: turns a bad Status into an exception. This is the only public header that needs
+// exceptions; tautstring.h does not include it.
 #pragma once
 
 #include <stdexcept>

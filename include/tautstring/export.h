@@ -1,4 +1,4 @@
-// Marks what a shared library shows; all else is hidden.
+// Marks the symbols that a shared library exports; all others are hidden.
 #pragma once
 
 #define TAUTSTRING_API __attribute__((visibility("default")))

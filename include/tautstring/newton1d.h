@@ -3,14 +3,15 @@
 //
 //   u = argmin_u  1/2 sum_i y_i^2   with  y_i = x_i - u_i + u_{i-1}  and  |u_i| <= lam_i.
 //
-// An iteration takes the dual variables that stand at a bound, and would leave it, for fixed,
-// solves the tridiagonal system of all others exactly, and goes along that direction as far as the
-// objective falls enough, clipped at the bounds. Rows of more than 32 samples start from a few
-// iterations on the same row in pairs, which starts likewise, and so on down: what is smooth takes
-// a handful of iterations then, too, where from 0 one edge after the other would come free.
+// An iteration fixes the dual variables that are at a bound and would leave the feasible interval,
+// solves the tridiagonal system of all others exactly, and steps along that direction, clipped at
+// the bounds, as far as the objective decreases enough. Rows of more than 32 samples start from the
+// result of a few iterations on a row of half the length, whose samples are those of the row taken
+// in pairs; that row starts in the same way, and so on. Smooth rows then take a handful of
+// iterations too. From 0, their edges would come free one after the other.
 //
-// The direct solver of tautstring/tv1d.h gives the same, sooner: this one is for who wants the
-// paper's method, its dual variables, or to start near a solution.
+// The direct solver of tautstring/tv1d.h returns the same result faster. Use this one for the
+// paper's method, for its dual variables, or to start near a solution.
 #pragma once
 
 #include <cstdint>
@@ -24,52 +25,53 @@
 
 namespace tautstring {
 
-/// How a step is found that decreases the objective enough (Armijo's rule), where the whole one
-/// does not. interpolation: at the least of a parabola through what is known, again and again.
-/// halving: the first of 1/2, 1/4, 1/8, ..., several of which are looked at together.
+/// How to find a step that decreases the objective enough (Armijo's rule) where the full step does
+/// not. interpolation: repeatedly take the minimum of a parabola through the known values. halving:
+/// take the first sufficient step of 1/2, 1/4, 1/8, ..., several of which are evaluated together.
 enum class LineSearch : std::uint8_t { interpolation, halving };
 
 struct Newton1d {
-  int iterations = 100;  // at most, of each row; not counting those on rows of pairs
-  /// A row has converged once its duality gap is at most tol times its objective, or nothing but
-  /// rounding, before the result is rounded to its dtype. As every iteration solves for its bounds
-  /// exactly, the last one mostly comes down to that at once; values within 1e-12 of the range need
-  /// it, as gaps are squares.
+  int iterations = 100;  // maximum for each row, not counting those on the shorter rows
+  /// A row has converged once its duality gap, before the result is rounded to its dtype, is at
+  /// most tol times its objective, or is rounding error only. As every iteration solves exactly for
+  /// the bounds that it has fixed, the last one mostly reaches rounding error at once. Values
+  /// within 1e-12 of the range need that, because gaps are squares.
   double tol = 0;
   LineSearch line_search = LineSearch::interpolation;
-  /// Whether rows that have not converged by then are solved directly.
+  /// Whether rows that have not converged after the last iteration are solved directly.
   bool polish = true;
-  /// What an earlier call on similar rows left in NewtonResults1d::dual: iterations start there,
-  /// but for rows where it is not finite.
+  /// NewtonResults1d::dual of an earlier call on similar rows. Iterations start there, except for
+  /// rows where it is not finite.
   ConstView start = {};
 };
 
-/// What a call leaves; all but `y` only where it is asked for. On CUDA all of it is in the device's
-/// memory.
+/// The results of a call; all but `y` are optional. On CUDA all of them are in device memory.
 struct NewtonResults1d {
   View y;  // of x's shape and dtype; may be x itself (same data and strides)
-  std::span<std::uint32_t> partition = {};  // as prox_tv1d leaves it
-  /// Of x's shape but for n - 1 along dim: u_i = sum of x - y up to i, of the smooth y in any mode.
-  View dual = {};  // may be the start itself
-  /// Of each row. The gap is an upper bound on how far the objective at y is from the optimum, of y
-  /// as it is returned: rounded to its dtype and, in mode sharp, of the smooth row that it stands
-  /// for, x - (y - x). It is infinite where y has overflowed its dtype. Converged is 1 where the
-  /// iterations came to their end by themselves and, with a tolerance, that gap is within it: a
-  /// 16-bit y may not hold it. It is 0 for rows that are solved directly, or not at all (`polish`),
-  /// and for those that are not iterated on: empty, copied (lam 0), NaN, or with an edge of lam 0.
-  /// These have 0 iterations.
+  std::span<std::uint32_t> partition = {};  // as prox_tv1d writes it
+  /// Of x's shape except for n - 1 along dim: u_i = sum of x - y up to i, where y is the smooth
+  /// result in any mode.
+  View dual = {};  // may be `start` itself
+  /// One element per row. `gap` is an upper bound on how far the objective at y is from the
+  /// optimum. It is evaluated at y as returned, rounded to its dtype; in mode sharp, at the smooth
+  /// row that y stands for, x - (y - x). It is infinite where y has overflowed its dtype.
+  /// `converged` is 1 where the iterations ended by themselves and, with a tolerance, this gap is
+  /// within it (a 16-bit y may be too coarse for that). It is 0 for rows that are solved directly,
+  /// or left unfinished (`polish`), and for rows without iterations: empty, copied (lam 0), NaN, or
+  /// with an edge of lam 0. Those have 0 iterations.
   std::span<double> gap = {};
   std::span<std::int32_t> iterations = {};
   std::span<std::uint8_t> converged = {};
 };
 
-/// Scratch bytes for prox_tv1d_newton on a batch of x's shape in this context.
+/// Size in bytes of the scratch memory of prox_tv1d_newton for a batch of x's shape in this
+/// context.
 TAUTSTRING_API Status prox_tv1d_newton_workspace(const ConstView& x, int dim,
                                                  const Context& context,
                                                  std::size_t& bytes) noexcept;
 
-/// Solves all rows, as prox_tv1d does: the same rules for lam, for bad values and for what is not
-/// finite hold. There are no data weights. Arithmetic is in float64, whatever the dtype.
+/// Solves all rows, as prox_tv1d does, with the same rules for lam, for bad values and for
+/// non-finite ones. There are no data weights. Arithmetic is in float64, whatever the dtype.
 ///
 /// \code
 /// std::vector<float> x = {0, 1, 0, 9, 8, 9};

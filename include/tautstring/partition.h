@@ -1,7 +1,6 @@
-// The partition of a solution: where its constant segments start and which way
-// it jumps there, 2 bits an element. It is all that the derivatives need of the
-// solution (unless data weights are given), and the contract between forward
-// and backward on every device.
+// The partition of a solution: where its constant segments start and which way it jumps there, with
+// 2 bits per element. The derivatives need nothing else of the solution (unless data weights are
+// given). It is the contract between forward and backward on every device.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +11,16 @@ enum class Code : std::uint8_t {
   continues = 0,  // the element continues its segment
   up = 1,         // starts a segment, after a jump up
   down = 2,       // starts a segment, after a jump down
-  plain = 3,      // starts a segment without a sign: the start of the row, or a
-                  // border with lam 0 between equal values
+  plain = 3,      // starts a segment without a sign: the start of the row, or an edge with lam 0
+                  // between equal values
 };
 
-/// Elements whose codes share a 32-bit word.
+/// Number of codes in a 32-bit word.
 inline constexpr int kCodesPerWord = 16;
 
-/// Words a row of n elements takes. Element i is bits 2(i % 16) and
-/// 2(i % 16) + 1 of word i / 16; unused bits are 0; rows follow one another in
-/// row-major order of the batch, whatever the strides of x.
+/// Number of words for a row of n elements. The code of element i is in bits 2(i % 16) and
+/// 2(i % 16) + 1 of word i / 16; unused bits are 0; rows follow one another in row-major order of
+/// the batch, whatever the strides of x.
 [[nodiscard]] constexpr std::int64_t partition_words(std::int64_t n) noexcept {
   return (n + kCodesPerWord - 1) / kCodesPerWord;
 }

@@ -1,5 +1,5 @@
-// All of Tautstring's C++ API: exact, differentiable total variation.
-// (tautstring/error.h, which needs exceptions, is included by those who want it.)
+// All of Tautstring's C++ API: exact, differentiable total variation. (Include tautstring/error.h
+// yourself if you want exceptions.)
 #pragma once
 
 #include "tautstring/certificate.h"

@@ -1,6 +1,6 @@
-// Views of arrays that the caller owns: pointer, element type, shape, strides.
-// Any strides will do (also 0 in inputs, for broadcasting, and negative ones),
-// so rows, columns and slices of a larger array need no copy.
+// Views of arrays that the caller owns: pointer, element type, shape, strides. Any strides are
+// allowed (negative ones too, and 0 in inputs, for broadcasting), so rows, columns and slices of a
+// larger array need no copy.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace tautstring {
 
-/// Element types. float16 (IEEE binary16) and bfloat16 are storage only:
-/// arithmetic is never narrower than float32.
+/// Element types. float16 (IEEE binary16) and bfloat16 are storage types only: arithmetic is never
+/// narrower than float32.
 enum class DType : std::uint8_t { float16, bfloat16, float32, float64 };
 
 [[nodiscard]] constexpr std::int64_t size_of(DType dtype) noexcept {
@@ -33,24 +33,24 @@ inline constexpr bool kIsNativeSample =
     std::is_same_v<std::remove_const_t<T>, float> || std::is_same_v<std::remove_const_t<T>, double>;
 }  // namespace detail
 
-/// Element types that C++ has by itself.
+/// Element types that are built into C++.
 template <class T>
 concept NativeSample = detail::kIsNativeSample<T>;
 
-/// Data whose element type is said beside it.
+/// Data whose element type is passed separately.
 template <class Data>
 concept UntypedData = std::is_void_v<Data>;
 
-/// What is a list of sizes: a span, vector or array of int64.
+/// A list of sizes: a span, vector or array of int64.
 template <class Range>
 concept SizeRange = std::is_convertible_v<const Range&, std::span<const std::int64_t>>;
 
-/// The most dimensions that a view may have. Calls fold batch dimensions that all their arrays step
+/// Maximum number of dimensions of a view. Calls fold batch dimensions that all their arrays step
 /// through evenly, as contiguous arrays do, into one; at most 8 may be left.
 inline constexpr int kMaxDims = 32;
 
 /// A strided array, aligned to its element size. `Data` is `void` for outputs and `const void` for
-/// inputs. A default-made view means "not given".
+/// inputs. A default-constructed view means "not given".
 template <class Data>
 struct BasicView {
   Data* data = nullptr;
@@ -61,7 +61,7 @@ struct BasicView {
 
   [[nodiscard]] constexpr bool given() const noexcept { return ndim >= 0; }
 
-  // An output may be read wherever an input is asked for.
+  // An output can be passed wherever an input is expected.
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr operator BasicView<const void>() const noexcept requires(!std::is_const_v<Data>) {
     BasicView<const void> view;
@@ -79,12 +79,12 @@ struct BasicView {
 using View = BasicView<void>;
 using ConstView = BasicView<const void>;
 
-/// The element that stands `offset` elements behind view.data in host memory, of
-/// any dtype, as float64.
+/// Returns the element at `view.data` + `offset` elements, in host memory and of any dtype, as
+/// float64.
 [[nodiscard]] TAUTSTRING_API double value_at(const ConstView& view, std::int64_t offset) noexcept;
 
-/// A shape or strides: a list in braces, or a span, vector or array of int64. Of
-/// more than kMaxDims only the count is kept, for the error message.
+/// A shape or strides: a list in braces, or a span, vector or array of int64. With more than
+/// kMaxDims values only the count is kept, for the error message.
 class Sizes {
  public:
   constexpr Sizes() noexcept = default;
@@ -109,9 +109,9 @@ class Sizes {
   std::size_t count_ = 0;
 };
 
-/// A view of `data` with the given shape and strides (in elements). More than
-/// kMaxDims dimensions, or another number of strides, make a view that every
-/// call refuses by name.
+/// A view of `data` with the given shape and strides (in elements). With more than kMaxDims
+/// dimensions, or a different number of strides, the view is invalid: every call returns an error
+/// that names it.
 template <UntypedData Data>
 [[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype, const Sizes& shape,
                                              const Sizes& strides) noexcept {
@@ -128,12 +128,12 @@ template <UntypedData Data>
   return view;
 }
 
-/// The same for an array without gaps, last dimension fastest.
+/// The same for a contiguous array, last dimension fastest.
 template <UntypedData Data>
 [[nodiscard]] constexpr BasicView<Data> view(Data* data, DType dtype, const Sizes& shape) noexcept {
   BasicView<Data> result = view(data, dtype, shape, shape);
   if (result.ndim > kMaxDims) return result;
-  std::uint64_t stride = 1;  // unsigned: a shape too large to exist is refused later
+  std::uint64_t stride = 1;  // unsigned: a shape that is too large is rejected later
   for (int d = result.ndim - 1; d >= 0; --d) {
     result.strides[d] = static_cast<std::int64_t>(stride);
     stride *= static_cast<std::uint64_t>(result.shape[d]);
