@@ -1,7 +1,6 @@
-// The seam between the public API and the devices: arguments that have been
-// checked and laid out by rows, and the table of functions that each backend
-// fills in. A backend may trust sizes, dtypes and aliasing; values it must look
-// at itself.
+// The interface between the public API and the devices: arguments that have been checked and laid
+// out by rows, and the table of functions that each backend fills in. A backend may rely on sizes,
+// dtypes and aliasing; it must check values itself.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +17,17 @@
 
 namespace tautstring::detail {
 
-/// The most batch dimensions that a backend knows, those of lines in a batch of images included.
-/// There are fewer of them than a view may have, since what lies evenly has been folded.
+/// Maximum number of batch dimensions that a backend supports, including the dimension of lines in
+/// a batch of images. It is lower than for views, because evenly spaced dimensions have been
+/// folded.
 inline constexpr int kMaxBatchDims = 8;
 
-/// The shape of a batch of rows. Row r stands at the r-th place of the batch
-/// dimensions, last one fastest.
+/// The shape of a batch of rows. Row r is at the r-th index of the batch dimensions, last one
+/// fastest.
 struct Rows {
   std::int64_t count = 0;
   std::int32_t n = 0;
-  int dim = 0;  // how many batch dimensions are before the one that rows run along
+  int dim = 0;  // number of batch dimensions before the one that rows run along
   int batch_dims = 0;
   std::int64_t batch_shape[kMaxBatchDims] = {};
 };
@@ -65,7 +65,7 @@ struct BasicRowArray {
 using RowArray = BasicRowArray<void>;
 using ConstRowArray = BasicRowArray<const void>;
 
-/// lam of all rows: `array` where it is given, else `number`.
+/// lam of all rows: `array` if given, else `number`.
 struct RowLam {
   double number = 0;
   ConstRowArray array;
@@ -81,18 +81,18 @@ struct Forward1d {
   std::uint32_t* partition = nullptr;  // null: not wanted
 };
 
-/// Without weights. `newton.start` has been laid out.
+/// Without weights. `start` is `newton.start`, laid out by rows.
 struct NewtonForward1d {
   Forward1d problem;
   Newton1d newton;
   ConstRowArray start;
   RowArray dual;
-  double* gap = nullptr;  // null: not wanted; so the others
+  double* gap = nullptr;  // null: not wanted; the others likewise
   std::int32_t* iterations = nullptr;
   std::uint8_t* converged = nullptr;
 };
 
-/// What backward and jvp know of the solution; x and y only with weights.
+/// What backward and jvp need of the solution; x and y only with weights.
 struct SolvedRows {
   Rows rows;
   const std::uint32_t* partition = nullptr;
@@ -127,7 +127,7 @@ struct Certificate1d {
   RowArray out;
 };
 
-/// A number a row, read off x and its weights.
+/// One number per row, computed from x and its weights.
 struct RowReduction {
   Rows rows;
   ConstRowArray x;
@@ -135,8 +135,8 @@ struct RowReduction {
   RowArray out;
 };
 
-/// The shape of a batch of images. Image i stands at the i-th place of the batch dimensions,
-/// last one fastest.
+/// The shape of a batch of images. Image i is at the i-th index of the batch dimensions, last one
+/// fastest.
 struct Images {
   std::int64_t count = 0;
   std::int32_t height = 0;
@@ -145,15 +145,15 @@ struct Images {
   std::int64_t batch_shape[kMaxBatchDims] = {};
 };
 
-/// Where the partition of each pass is: iteration after iteration, of each first the rows of all
-/// images, then their columns.
+/// Where the partition of each pass is stored: iteration after iteration; in each, first the rows
+/// of all images, then their columns.
 struct SavedPasses {
   explicit constexpr SavedPasses(const Images& images) noexcept
       : count(images.count),
         row_words(images.height * partition_words(images.width)),
         column_words(images.width * partition_words(images.height)) {}
 
-  /// Of all images, in an iteration.
+  /// Words of all images in one iteration.
   [[nodiscard]] constexpr std::int64_t words() const noexcept {
     return count * (row_words + column_words);
   }
@@ -165,7 +165,7 @@ struct SavedPasses {
   }
 
   std::int64_t count;
-  std::int64_t row_words;  // of an image
+  std::int64_t row_words;  // per image
   std::int64_t column_words;
 };
 
@@ -174,7 +174,7 @@ template <class Data>
 struct ImageSpan {
   Data* data;
   DType dtype;
-  std::int64_t row_stride;     // from a row to the next
+  std::int64_t row_stride;     // from one row to the next
   std::int64_t column_stride;  // along a row
 };
 
@@ -205,8 +205,8 @@ struct BasicImageArray {
 using ImageArray = BasicImageArray<void>;
 using ConstImageArray = BasicImageArray<const void>;
 
-/// lam along the rows or the columns of all images: `array` where it is given, else `number`.
-/// And the same as the lam of all lines, which tells where an element is in the caller's array.
+/// lam along the rows or the columns of all images: `array` if given, else `number`. `of_lines` is
+/// the same lam by lines; errors use it to locate an element in the caller's array.
 struct ImageLam {
   const char* name = "lam";  // for errors
   double number = 0;
@@ -224,7 +224,7 @@ struct Forward2d {
   Solver2d solver;
   ConstImageArray start;
   ImageArray y;
-  std::uint32_t* partitions = nullptr;  // null: not wanted; so the others
+  std::uint32_t* partitions = nullptr;  // null: not wanted; the others likewise
   double* momentum = nullptr;
   ImageArray dual;
   double* gap = nullptr;
@@ -247,7 +247,7 @@ struct Gap2d {
   double* gap = nullptr;
 };
 
-/// What backward and jvp know of the solution.
+/// What backward and jvp need of the solution.
 struct SolvedImages {
   Images images;
   Derivative2d derivative = Derivative2d::unrolled;
@@ -271,8 +271,8 @@ struct Backward2d {
   return solver.tol > 0 ? solver.tol : default_tolerance(dtype);
 }
 
-/// Whether a call is one of iterations alone, all of them from 0 on: no tolerance, start, dual or
-/// gap, nor derivatives of the solution.
+/// Whether a call only iterates, a fixed number of times and starting from 0: without a tolerance,
+/// start, dual or report, and without implicit derivatives.
 [[nodiscard]] inline bool is_plain(const Forward2d& call) noexcept {
   return call.solver.tol == 0 && call.solver.derivative == Derivative2d::unrolled &&
          !call.start.given && !call.dual.given && !call.wants_quality();
@@ -281,13 +281,13 @@ struct Backward2d {
   return call.solved.derivative == Derivative2d::unrolled;
 }
 
-/// Whether lams differ within lines; of gradients likewise.
+/// Whether lams (or their gradients) differ within lines.
 template <class Array>
 [[nodiscard]] bool is_by_edge(const Array& lam_rows, const Array& lam_cols) noexcept {
   return (lam_rows.given && lam_rows.width != 1) || (lam_cols.given && lam_cols.height != 1);
 }
 
-/// What a workspace is asked for: all calls on such images, or plain ones alone.
+/// What a workspace must suffice for: all calls on such images, or only plain ones.
 struct Workspace2d {
   Images images;
   DType dtype = DType::float32;
@@ -304,11 +304,11 @@ struct Jvp2d {
 };
 
 struct Backend {
-  /// Names of what it can run on, fastest first (a CPU's instruction sets), and of
-  /// what it does run on: null where something else is asked for.
+  /// Names of the supported targets (for a CPU, its instruction sets), fastest first, and the name
+  /// of the one in use: null if a target that is not in the list is requested.
   std::span<const char* const> (*targets)() noexcept;
   const char* (*target)() noexcept;
-  /// What an error number of the device means (static text); null where there are none.
+  /// Text for an error number of the device (static); null if the device has no error numbers.
   const char* (*error_text)(int error) noexcept;
 
   std::size_t (*workspace1d)(const Rows&, bool weighted, const Context&) noexcept;
@@ -328,6 +328,6 @@ struct Backend {
 };
 
 extern const Backend kCpuBackend;
-extern const Backend kCudaBackend;  // only where the build has CUDA
+extern const Backend kCudaBackend;  // only in builds with CUDA
 
 }  // namespace tautstring::detail

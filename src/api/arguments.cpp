@@ -14,7 +14,7 @@ bool is_known(DType dtype) {
   return size_of(dtype) != 0;
 }
 
-/// Number of elements, -1 where the shape is negative or the number too large.
+/// Number of elements; -1 if a size is negative or the number is too large.
 std::int64_t element_count(const ConstView& view) {
   std::int64_t count = 1;
   bool empty = false;
@@ -48,8 +48,8 @@ bool is_addressable(const ConstView& view) {
   return reach <= std::numeric_limits<std::int64_t>::max() / size_of(view.dtype);
 }
 
-/// Sufficient, and for all but contrived strides necessary: taken from the
-/// smallest stride on, each dimension steps over all that the former ones span.
+/// Sufficient, and necessary for all but contrived strides: in order of increasing strides, each
+/// dimension steps over the whole span of the former ones.
 bool has_distinct_elements(const ConstView& view) {
   bool used[kMaxDims] = {};
   std::int64_t span = 0;
@@ -102,9 +102,9 @@ int Arguments::place_dims(const ConstView& shaped, std::initializer_list<Steps> 
   const bool folds = ndim_ - 1 > kMaxBatchDims;
   int count = 0;
   int outer = -1;        // the last dimension of this place that is longer than 1
-  bool is_open = false;  // whether this place takes one more dimension
+  bool is_open = false;  // whether one more dimension can join this place
   const auto is_even = [&](const Steps& array, int inner) {
-    // What has no elements, or is refused when its turn comes, does not matter.
+    // Arrays that are empty, or that a later check rejects, do not matter.
     if (array.ndim < 0 || array.ndim > ndim_ || array.is_empty()) return true;
     std::int64_t span = 0;
     return !__builtin_mul_overflow(array.along(inner, ndim_), shaped.shape[inner], &span) &&
@@ -230,7 +230,7 @@ ConstRowArray Arguments::lay_out(const char* name, const ConstView& view, Along 
   array.data = view.data;
   array.dtype = view.dtype;
   array.given = true;
-  array.size = 1;  // where broadcasting supplies dim, or there is no dimension at all
+  array.size = 1;  // if broadcasting supplies dim, or there is no dimension at all
   for (int d = 0; d < ndim_; ++d) {
     const int own = d - (ndim_ - view.ndim);
     const std::int64_t size = own < 0 ? 1 : view.shape[own];
@@ -244,7 +244,8 @@ ConstRowArray Arguments::lay_out(const char* name, const ConstView& view, Along 
       }
       if (wanted == 1) continue;
       std::int64_t& step = array.batch_strides[place_[d]];
-      // Set by a dimension that this one folds into, which arrays that the constructor knows allow.
+      // Set by a dimension that this one folds into; arrays that were passed to the constructor
+      // allow that.
       if (step != 0 && step != stride * wanted && !is_empty(view)) {
         fail(name, "must step evenly through batch dimensions that are folded", d);
         return array;
@@ -264,12 +265,12 @@ ConstRowArray Arguments::lay_out(const char* name, const ConstView& view, Along 
         break;
       case Along::edges:
         if (size != edges) {
-          fail(name, "must have size n - 1 (one an edge) along dim", static_cast<double>(size), d);
+          fail(name, "must have size n - 1 (one per edge) along dim", static_cast<double>(size), d);
         }
         break;
       case Along::row_or_edges:
         if (size != 1 && size != edges) {
-          fail(name, "must have size 1 (one a row) or n - 1 (one an edge) along dim",
+          fail(name, "must have size 1 (one per row) or n - 1 (one per edge) along dim",
                static_cast<double>(size), d);
         }
         break;
@@ -277,7 +278,7 @@ ConstRowArray Arguments::lay_out(const char* name, const ConstView& view, Along 
     array.size = static_cast<std::int32_t>(size);
     array.stride = stride;
   }
-  // An array without elements may have no address, to which strides could be added.
+  // An empty array may have a null address, to which no stride may be added.
   if (array.size == 0) std::fill(std::begin(array.batch_strides), std::end(array.batch_strides), 0);
   return array;
 }
@@ -298,7 +299,7 @@ ConstRowArray Arguments::optional_broadcast(const char* name, const ConstView& v
 RowArray Arguments::output(const char* name, const View& view, Along along) noexcept {
   const ConstRowArray checked = shaped(name, view, along);
   if (ok() && !is_empty(view) && !has_distinct_elements(view)) {
-    fail(name, "must not have two elements at one address");
+    fail(name, "must not have two elements at the same address");
   }
   RowArray array;
   array.data = view.data;
@@ -344,7 +345,7 @@ void Arguments::require_apart(std::span<const OutputList> lists,
 }
 
 Footprint::Footprint(const ConstView& view) noexcept {
-  // A view that a check refuses touches nothing; its numbers mean nothing either.
+  // A view that a check rejects touches nothing, and its numbers are meaningless.
   const bool is_sound = view.given() && view.ndim <= kMaxDims && is_known(view.dtype) &&
                         element_count(view) > 0 && is_addressable(view);
   if (!is_sound) return;
@@ -374,8 +375,8 @@ Footprint::Footprint(const void* data, std::int64_t bytes) noexcept {
 bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
   if (a.begin == a.end || b.begin == b.end) return false;
   if (a.end <= b.begin || b.end <= a.begin) return false;
-  // Two combs with a common step miss one another where the teeth of one fall
-  // into the gaps of the other: channels of an interleaved image, say.
+  // Two combs with a common step do not overlap if the teeth of one fall into the gaps of the
+  // other, as with the channels of an interleaved image.
   const std::uint64_t step = std::gcd(a.step, b.step);
   if (step == 0) return true;
   const std::uint64_t ahead =

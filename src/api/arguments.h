@@ -13,14 +13,14 @@
 
 namespace tautstring::detail {
 
-/// The backend for a device, null where this build has none.
+/// Returns the backend for a device; null if this build has none.
 const Backend* find_backend(Device device) noexcept;
 
 [[nodiscard]] constexpr Status unsupported_device() noexcept {
   return {.code = StatusCode::unsupported_device, .argument = "device"};
 }
 
-/// The bytes an argument touches, and the comb of strides it touches them on.
+/// The range of bytes that an argument touches, and the comb of strides on which its elements lie.
 struct Footprint {
   Footprint(const ConstView& view) noexcept;  // NOLINT(google-explicit-constructor)
   Footprint(const View& view) noexcept        // NOLINT(google-explicit-constructor)
@@ -28,12 +28,12 @@ struct Footprint {
   Footprint(const void* data, std::int64_t bytes) noexcept;
 
   std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;  // begin == end: nothing
+  std::uintptr_t end = 0;  // begin == end: empty
   std::uint64_t step = 0;  // all elements lie on begin + multiples of step; 0: one element
-  std::uint64_t item = 0;  // bytes an element
+  std::uint64_t item = 0;  // bytes per element
 };
 
-/// That of a list.
+/// The footprint of a list.
 template <class T>
 [[nodiscard]] Footprint footprint(std::span<T> list) noexcept {
   return {list.data(), static_cast<std::int64_t>(list.size_bytes())};
@@ -45,21 +45,21 @@ struct OutputList {
   Footprint own;
 };
 
-/// Whether two arguments may share memory. Exact for separate and interleaved
-/// arrays; where it cannot tell it says yes.
+/// Whether two arguments may share memory. Exact for separate and interleaved arrays; true where it
+/// cannot tell.
 [[nodiscard]] bool may_overlap(const Footprint& a, const Footprint& b) noexcept;
 
-/// Whether both views are the same elements in the same order.
+/// Whether both views have the same elements in the same order.
 [[nodiscard]] bool same_elements(const ConstView& a, const ConstView& b) noexcept;
 
-/// How an argument steps through its dimensions. It refers to the view's own numbers.
+/// How an argument steps through its dimensions. It refers to the shape and strides of the view.
 struct Steps {
   template <class Data>
   Steps(const BasicView<Data>& view) noexcept  // NOLINT(google-explicit-constructor)
       : ndim(view.ndim), shape(view.shape), strides(view.strides) {}
 
-  /// From one element to the next along dimension `dim` of the `ndim_of_batch` that it broadcasts
-  /// to: 0 where it does not move.
+  /// The step from one element to the next along dimension `dim` of the `ndim_of_batch` that it
+  /// broadcasts to: 0 where it broadcasts.
   [[nodiscard]] std::int64_t along(int dim, int ndim_of_batch) const noexcept;
   [[nodiscard]] bool is_empty() const noexcept;
 
@@ -68,30 +68,30 @@ struct Steps {
   const std::int64_t* strides;
 };
 
-/// Checks one call's arguments one after the other; the first error stays.
+/// Checks the arguments of one call, one after the other, and keeps the first error.
 class Arguments {
  public:
-  /// Starts with the array that gives the shape of the batch. Views may have more dimensions than
-  /// a backend knows. Then batch dimensions that all `arrays` of the call step through evenly are
-  /// folded into one, but not across `dim` or `other_dim` (counted from the front; -1: none).
+  /// Starts with the array that defines the shape of the batch. Views may have more dimensions than
+  /// a backend supports. Batch dimensions that all `arrays` of the call step through evenly are
+  /// then folded into one, but not across `dim` or `other_dim` (counted from the front; -1: none).
   Arguments(const char* name, const ConstView& shaped, int dim,
             std::initializer_list<Steps> arrays = {}, int other_dim = -1) noexcept;
 
-  /// Where a dimension of the batch's array, counted from the front, is among the batch dimensions.
+  /// The batch dimension that a dimension of the batch's array, counted from the front, belongs to.
   [[nodiscard]] int place_of(int dim) const noexcept { return place_[dim]; }
 
   [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
   [[nodiscard]] const Status& status() const noexcept { return status_; }
   [[nodiscard]] bool ok() const noexcept { return status_.ok(); }
 
-  /// What an array has along a row: n elements, one, n - 1, or one or n - 1.
+  /// The size of an array along a row: n elements, one, n - 1, or one or n - 1.
   enum class Along : std::uint8_t { elements, row, edges, row_or_edges };
 
-  /// An input of the batch's own shape, but for its size along a row.
+  /// An input of the batch's own shape, except for its size along a row.
   ConstRowArray shaped(const char* name, const ConstView& view, Along along) noexcept;
   /// An input that broadcasts to the batch.
   ConstRowArray broadcast(const char* name, const ConstView& view, Along along) noexcept;
-  /// The same where the argument may be left out.
+  /// The same for an optional argument.
   ConstRowArray optional_broadcast(const char* name, const ConstView& view, Along along) noexcept;
   /// An output of the batch's own shape; no two of its elements share memory.
   RowArray output(const char* name, const View& view, Along along) noexcept;
@@ -99,15 +99,16 @@ class Arguments {
 
   RowLam lam(const Lam& lam) noexcept;
 
-  /// An output shares no memory with the others, except that it may be the very
-  /// view `in_place`: a row is read before it is written.
+  /// Requires that an output shares no memory with the others. It may be exactly the view
+  /// `in_place`, since a row is read before it is written.
   void require_apart(const char* name, const View& output, const ConstView& in_place,
                      std::initializer_list<Footprint> others) noexcept;
   /// Lists that are written share no memory with inputs, nor with one another.
   void require_apart(std::span<const OutputList> lists,
                      std::initializer_list<Footprint> inputs) noexcept;
   static constexpr const char* kApart =
-      "must not share memory with another argument, unless it is the very view of the input that "
+      "must not share memory with another argument, unless it is exactly the view of the input "
+      "that "
       "it replaces";
 
   void require(bool condition, const char* name, const char* expected, double given) noexcept;
@@ -119,7 +120,7 @@ class Arguments {
  private:
   void set_batch(const char* name, const ConstView& shaped, int dim,
                  std::initializer_list<Steps> arrays, int other_dim) noexcept;
-  /// Gives each batch dimension its place, and how many places there are.
+  /// Assigns each batch dimension its place and returns the number of places.
   int place_dims(const ConstView& shaped, std::initializer_list<Steps> arrays,
                  int other_dim) noexcept;
   bool check_view(const char* name, const ConstView& view) noexcept;
@@ -129,12 +130,12 @@ class Arguments {
   Rows rows_;
   int ndim_ = 0;
   int dim_ = 0;
-  int place_[kMaxDims] = {};                 // of each dimension but dim_
+  int place_[kMaxDims] = {};                 // of each dimension except dim_
   std::int64_t batch_shape_[kMaxDims] = {};  // of x, before dimensions are folded
   Status status_;
 };
 
-/// Hands a checked call to its device's backend.
+/// Forwards a checked call to the backend of its device.
 template <class Call>
 Status dispatch(const Arguments& arguments,
                 Status (*Backend::*function)(const Call&, const Context&) noexcept,

@@ -1,4 +1,4 @@
-// One call's view of its caller's Interrupt.
+// Wraps the caller's Interrupt for one call.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 namespace tautstring::detail {
 
-/// All threads of the call ask this object. It asks the caller's Interrupt only
-/// on the thread that made the call, and keeps a yes for the others.
+/// All threads of the call query this object. It queries the caller's Interrupt only on the thread
+/// that made the call, and keeps a true answer for the others.
 class CallInterrupt final : public Interrupt {
  public:
   explicit CallInterrupt(Interrupt& callers) noexcept

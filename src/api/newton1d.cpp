@@ -1,4 +1,4 @@
-// The public calls of the Newton solver: check, find the backend, forward.
+// The public calls of the Newton solver: check the arguments, find the backend, forward.
 #include "tautstring/newton1d.h"
 
 #include <cmath>
@@ -14,16 +14,16 @@ using detail::footprint;
 using detail::Footprint;
 using Along = Arguments::Along;
 
-/// One element a row, where it is wanted.
+/// Checks an optional list of one element per row.
 template <class T>
 T* of_rows(Arguments& arguments, const char* name, std::span<T> list) {
   if (list.empty()) return nullptr;
   arguments.require(static_cast<std::int64_t>(list.size()) == arguments.rows().count, name,
-                    "must have one element a row", static_cast<double>(list.size()));
+                    "must have one element per row", static_cast<double>(list.size()));
   return list.data();
 }
 
-/// That no two of what is written, nor any of it and what is read, share memory.
+/// Requires that no output shares memory with another output or with an input.
 void require_apart(Arguments& arguments, const Problem1d& problem, const Newton1d& newton,
                    const NewtonResults1d& results) {
   const detail::OutputList lists[] = {{"partition", footprint(results.partition)},

@@ -1,4 +1,4 @@
-// Change points, read off a partition in host memory.
+// Change points, read from a partition in host memory.
 #include "api/arguments.h"
 #include "tautstring/tv1d.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using detail::Arguments;
 
-/// An element that starts a segment; a row's first always does.
+/// Whether an element starts a segment; the first of a row always does.
 bool starts_segment(const std::uint32_t* row, std::int64_t i) {
   return i == 0 || code_at(row, i) != Code::continues;
 }

@@ -1,4 +1,4 @@
-// The public 1D calls: check, find the backend, forward.
+// The public 1D calls: check the arguments, find the backend, forward.
 #include "tautstring/tv1d.h"
 
 #include "api/arguments.h"

@@ -167,7 +167,7 @@ TEST(LibtorchProxTv1dNewton, NamesTheArgumentAtFault) {
   EXPECT_EQ(error_of([&] { prox_tv1d_newton(x, 1.0, {.tol = -1}); }),
             "tol: must be >= 0 and finite, got -1");
   EXPECT_EQ(error_of([&] { prox_tv1d_newton(x, 1.0, {.start = x}); }),
-            "start: must have size n - 1 (one an edge) along dim, got 5 at index 1");
+            "start: must have size n - 1 (one per edge) along dim, got 5 at index 1");
   EXPECT_EQ(error_of([&] { prox_tv1d_newton(x, 1.0, {.start = x.to(at::kLong)}); }),
             "start: dtype must be float16, bfloat16, float32 or float64, got Long");
   const Tensor start = noise({3, 4}).requires_grad_();

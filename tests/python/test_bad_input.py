@@ -89,7 +89,7 @@ def test_lam_too_large_for_a_float_raises():
 
 @pytest.mark.parametrize("shape", [(3, 5), (5,), (3, 2)])
 def test_lam_of_a_wrong_size_along_dim_raises(shape):
-    message = "lam: must have size 1 (one a row) or n - 1 (one an edge) along dim, got "
+    message = "lam: must have size 1 (one per row) or n - 1 (one per edge) along dim, got "
     assert_raises(ValueError, message, lambda: tn.prox_tv1d(X, np.ones(shape)))
 
 

@@ -145,7 +145,7 @@ def test_bad_arguments_raise_by_name():
     assert_raises(ValueError, message, solve(solver="direct", polish=False))
     message = "return_info: must be False with solver='direct', got True"
     assert_raises(ValueError, message, solve(solver="direct", return_info=True))
-    message = "start: must have size n - 1 (one an edge) along dim, got 5"
+    message = "start: must have size n - 1 (one per edge) along dim, got 5"
     assert_raises(ValueError, message, solve(start=X))
     assert_raises(TypeError, "start: dtype must be float16", solve(start="text"))
     message = "lam: must be >= 0 and not NaN, got -1"

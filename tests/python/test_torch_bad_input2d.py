@@ -77,7 +77,7 @@ def test_one_lam_an_edge_without_a_pair_raises(shape):
 
 
 def test_lams_of_a_wrong_size_raise():
-    edges = "must have size 1 (one a row) or n - 1 (one an edge) along dim, got "
+    edges = "must have size 1 (one per row) or n - 1 (one per edge) along dim, got "
     assert_raises(ValueError, f"lam_rows: {edges}5", solve(lam=(torch.ones(5), 1.0)))
     assert_raises(ValueError, f"lam_cols: {edges}3", solve(lam=(1.0, torch.ones(3, 1))))
     batch = "must have the size of x in its batch dimensions"

@@ -336,7 +336,7 @@ def test_an_unknown_line_search_raises():
 
 
 def test_start_of_another_shape_dtype_or_device_raises():
-    message = "start: must have size n - 1 (one an edge) along dim, got 5"
+    message = "start: must have size n - 1 (one per edge) along dim, got 5"
     assert_raises(ValueError, message, lambda: solve(X, 1.0, start=X))
     message = "start: must have the size of x in its batch dimensions"
     assert_raises(ValueError, message, lambda: solve(X, 1.0, start=X[:1, :4]))
