@@ -107,9 +107,8 @@ class Arguments {
   void require_apart(std::span<const OutputList> lists,
                      std::initializer_list<Footprint> inputs) noexcept;
   static constexpr const char* kApart =
-      "must not share memory with another argument, unless it is exactly the view of the input "
-      "that "
-      "it replaces";
+      "must not share memory with another argument, unless it is exactly the view of the "
+      "input that it replaces";
 
   void require(bool condition, const char* name, const char* expected, double given) noexcept;
   void require_partition(std::size_t size) noexcept;

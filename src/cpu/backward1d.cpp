@@ -1,5 +1,5 @@
-// Backward on the CPU: sums of the incoming gradient over segments, by the vector
-// code where there are no data weights.
+// Backward on the CPU: sums of the incoming gradient over segments, by the vector code if there are
+// no data weights.
 #include "cpu/cpu_backend.h"
 #include "cpu/gradient_batch.h"
 #include "cpu/parallel.h"
@@ -35,7 +35,7 @@ bool has_float64(const Backward1d& call) noexcept {
          is_float64(call.grad_lam);
 }
 
-/// Of rows that have samples, without data weights.
+/// For rows that have samples, without data weights.
 void sum_segments(const Backward1d& call, std::byte* block, const Context& context) noexcept {
   if (has_float64(call)) {
     backward_in<double>(call, block, context);
@@ -56,7 +56,7 @@ std::size_t backward1d_workspace(const Rows& rows, const Context& context) noexc
 Status backward1d(const Backward1d& call, const Context& context) noexcept {
   const SolvedRows& solved = call.solved;
   if (const Status status = check_weight(solved.weight, solved.rows); !status.ok()) return status;
-  const bool writes = solved.rows.n > 0 || call.grad_lam.given;  // lam may be one a row
+  const bool writes = solved.rows.n > 0 || call.grad_lam.given;  // lam may be one per row
   if (!writes) return {};
   if (solved.weight.given || solved.rows.n == 0) {
     return for_each_row<BackwardWorker>(call, solved.rows, solved.weight.given, context);

@@ -1,11 +1,11 @@
 // The derivative of the 2D iterations on the CPU, from the last pass to the first. With S the mean
-// over the segments of a pass's partition, h what comes in from Y, q what comes in from Q:
+// over the segments of a pass's partition, h the incoming gradient of Y and q the one of Q:
 //
 //   gQ = (1 + b_{k+1}) q_{k+1} - b_{k+2} q_{k+2};   h = [k last] g - gQ
 //   gB = gQ + S_columns h;                          gX += gB
 //   gA = -(I - S_rows) gB;                          gX += gA;   q_k = -gA
 //
-// and each pass adds to the gradient of its lams what its 1D derivative says.
+// and each pass adds its 1D derivative to the gradient of its lams.
 #include <algorithm>
 
 #include "cpu/cpu_backend.h"
@@ -44,14 +44,14 @@ struct GradientScratch {
   T* grad_x;
   T* incoming;  // h, then gB
   T* mean;      // S of it
-  T* q_next;    // q of the iteration behind, and of the one behind that
+  T* q_next;    // q of the next iteration, and of the one after that
   T* q_after;
   T* pass_lam;
   double* lam_rows;
   double* lam_cols;
 };
 
-/// Lams that a gradient has for an image: one a line, or one an edge.
+/// Number of lams in the gradient of one image: one per line, or one per edge.
 std::int64_t lam_count(const ImageArray& gradient) noexcept {
   return gradient.given ? std::int64_t{gradient.height} * gradient.width : 0;
 }
@@ -99,8 +99,8 @@ class ImageGradient {
     return static_cast<T>(call_.solved.momentum[image * call_.solved.iterations + k]);
   }
 
-  /// Whether anything goes back to the iteration before it. Where no pass of the last iteration has
-  /// a tie nothing does, and the gradient of x is that of y bit for bit.
+  /// Returns whether any gradient flows back to the iteration before. If no pass of the last
+  /// iteration has a tie, none does, and the gradient of x is that of y bit for bit.
   bool iterate_back(std::int64_t image, int k, int done) noexcept {
     const SavedPasses saved(call_.solved.images);
     const std::uint32_t* row_codes = call_.solved.partitions + saved.rows(image, k);
@@ -111,7 +111,7 @@ class ImageGradient {
     } else {
       const T next = momentum_of(image, k + 1, done);
       const T after = momentum_of(image, k + 2, done);
-      // q_after becomes gQ: what it was is not needed again.
+      // q_after becomes gQ: its old value is not needed again.
       for (std::int64_t i = 0; i < s_.pixels; ++i) {
         s_.q_after[i] = (1 + next) * s_.q_next[i] - after * s_.q_after[i];
         s_.incoming[i] = -s_.q_after[i];
@@ -133,7 +133,7 @@ class ImageGradient {
     return goes_back;
   }
 
-  /// mean = S in; adds what the pass says of its lams.
+  /// mean = S in; adds the gradient of the pass's lams.
   void pass(const Lines& lines, const std::uint32_t* partition, const ImageArray& lam_gradient,
             bool along_rows, const T* in, T* mean, double* lam_sum) noexcept {
     Backward1d call;

@@ -1,5 +1,5 @@
-// lam of a row for the vector code: in its arithmetic, and no larger than makes a
-// difference.
+// lam of a row for the vector code: in its arithmetic type, and limited to the largest value that
+// makes a difference.
 #pragma once
 
 #include <algorithm>
@@ -12,24 +12,24 @@
 
 namespace tautstring::detail {
 
-/// Whether lam is one an edge.
+/// Whether lam is one per edge.
 [[nodiscard]] inline bool is_per_edge(const RowLam& lam) noexcept {
   return lam.array.given && lam.array.size > 1;
 }
 
-/// Loads lam that is one for the row, at most `most`; returns what it was.
+/// Loads a lam that is one for the row, limited to `most`; returns the unlimited one.
 template <class T>
 LamExtent load_row_lam(const RowLam& lam, const Rows& rows, std::int64_t row, T most,
                        T& to) noexcept {
   const double value = !lam.array.given      ? lam.number
-                       : lam.array.size == 0 ? 1  // no edge: any lam but 0 is the same
+                       : lam.array.size == 0 ? 1  // no edge: all lams but 0 are equivalent
                                              : load_element(lam.array.row(rows, row), 0);
   to = value < static_cast<double>(most) ? static_cast<T>(value) : most;
   return {value, value};
 }
 
-/// Loads lam that is one an edge, at most `most` each; returns what it was. There is
-/// room for a vector more.
+/// Loads a lam that is one per edge, each limited to `most`; returns the unlimited extent. `to` has
+/// room for one more vector.
 template <class T>
 LamExtent load_edge_lam(const RowSpan<const void>& row, T most, const VectorKernels<T>& kernels,
                         T* to) noexcept {

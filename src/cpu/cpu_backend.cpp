@@ -31,8 +31,8 @@ const char* target() noexcept {
   return cpu_target_status().ok() ? chosen_cpu_target().name : nullptr;
 }
 
-/// Who forces an instruction set wants that one: no call runs on another, and all
-/// say the same.
+/// A caller who forces an instruction set wants that one: no call runs on another, and all return
+/// the same error.
 template <auto kFunction, class Call>
 Status on_chosen_target(const Call& call, const Context& context) noexcept {
   const Status status = cpu_target_status();

@@ -5,12 +5,12 @@
 
 namespace tautstring::detail {
 
-/// Of any 1D call.
+/// Scratch bytes of any 1D call.
 std::size_t workspace1d(const Rows& rows, bool weighted, const Context& context) noexcept;
 std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status forward1d(const Forward1d& call, const Context& context) noexcept;
 /// The same where nothing can fail: lams are checked, there are samples and no data weights, and
-/// context.workspace has what workspace1d asks for. So the next.
+/// context.workspace has the size that workspace1d returns. The other _checked function likewise.
 void forward1d_checked(const Forward1d& call, const Context& context) noexcept;
 std::size_t backward1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status backward1d(const Backward1d& call, const Context& context) noexcept;
@@ -21,13 +21,13 @@ Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
 std::size_t newton1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status newton1d(const NewtonForward1d& call, const Context& context) noexcept;
-/// Of any 2D call.
+/// Scratch bytes of any 2D call.
 std::size_t workspace2d(const Workspace2d& request, const Context& context) noexcept;
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept;
 Status forward2d(const Forward2d& call, const Context& context) noexcept;
 std::size_t gap2d_workspace(const Images& images, const Context& context) noexcept;
 Status gap2d(const Gap2d& call, const Context& context) noexcept;
-/// Of the iterations, and of the exact solution.
+/// Derivatives of the iterations, and of the exact solution.
 std::size_t iterations_backward2d_workspace(const Images& images, const Context& context) noexcept;
 Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept;
 std::size_t iterations_jvp2d_workspace(const Images& images, const Context& context) noexcept;

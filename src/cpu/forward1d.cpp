@@ -1,4 +1,4 @@
-// Forward on the CPU: batches of rows on the fast path, single rows with care.
+// Forward on the CPU: batches of rows on the fast path, single rows by the careful solver.
 #include <algorithm>
 
 #include "cpu/cpu_backend.h"
@@ -12,12 +12,12 @@
 namespace tautstring::detail {
 namespace {
 
-/// The chunks of a batch: a tile of rows in the arithmetic of the storage type,
-/// then those that need float64, then those that need the row solver's care.
+/// Solves the chunks of a batch: a tile of rows in the arithmetic of the storage type, then the
+/// rows that need float64, then those that need the careful row solver.
 template <class T>
 class ForwardChunks {
  public:
-  /// Both tiles stand in the same place: the wide one is used after the other.
+  /// Both tiles share the same memory: the wide one is used after the other.
   ForwardChunks(const Forward1d& call, const CpuTarget& target, const TileLayout& layout,
                 Scratch& scratch) noexcept
       : careful_(call, RowScratch(scratch, call.rows.n, false)),
@@ -73,7 +73,7 @@ std::size_t tiles_bytes(const Rows& rows, const Context& context) noexcept {
 template <class T>
 class LongRows {
  public:
-  /// All that a row needs stands in the same place, as one is used after the other.
+  /// All solvers of a row share the same memory, as they are used one after the other.
   LongRows(const Forward1d& call, const CpuTarget& target, Scratch scratch, int tasks) noexcept
       : scratch_(scratch, call.rows.n, tasks),
         wide_scratch_(scratch, call.rows.n, tasks),
@@ -99,7 +99,7 @@ class LongRows {
   ForwardWorker careful_;
 };
 
-/// Threads share the rows where there are enough of them, else each row.
+/// Whether threads share the rows (if there are enough of them) or work on each row together.
 bool shares_rows(const Rows& rows, const Context& context) noexcept {
   return rows.count >= concurrency(context);
 }
@@ -140,7 +140,7 @@ void forward_in(const Forward1d& call, std::byte* block, const Context& context)
   }
 }
 
-/// Whether all rows need the row solver's care: of some calls that is known beforehand.
+/// Whether all rows need the careful row solver, which is known beforehand for some calls.
 bool are_careful(const Forward1d& call) noexcept {
   const bool copies = !call.lam.array.given && call.lam.number == 0;
   const bool too_long = call.rows.n >= 1 << kStartCodeShift;

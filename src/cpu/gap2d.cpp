@@ -10,7 +10,7 @@
 namespace tautstring::detail {
 namespace {
 
-/// In float64, whatever the dtypes: a proof shall not be coarser than what it is of.
+/// In float64, whatever the dtypes: the bound must not be coarser than the image it is for.
 class ImageGap {
  public:
   ImageGap(const Gap2d& call, Scratch& scratch, const Context& context) noexcept
@@ -43,7 +43,7 @@ class ImageGap {
       if (is_interrupted(context_)) return gap;
       const bool is_last = done == most;
       if (is_last || done % kIterationsBetweenLooks == 0) {
-        gap = std::fmin(gap, iterations_.quality_of(y_).gap);  // one that overflows is no number
+        gap = std::fmin(gap, iterations_.quality_of(y_).gap);  // one that overflows is NaN
         if (is_last || is_little_to_gain(iterations_.quality_of(iterations_.arrays().y), gap))
           break;
       }
@@ -52,7 +52,7 @@ class ImageGap {
     return gap / iterations_.scale() / iterations_.scale();
   }
 
-  /// Whether all of y is finite.
+  /// Loads y; returns whether all of it is finite.
   bool load(std::int64_t image) noexcept {
     const Images& images = call_.images;
     load_image(call_.y.image(images, image), images.height, images.width, y_);
@@ -65,7 +65,7 @@ class ImageGap {
   const Gap2d& call_;
   const Context context_;  // of the passes
   ImageIterations<double> iterations_;
-  double* y_;  // less x's offset
+  double* y_;  // minus x's offset
 };
 
 }  // namespace
@@ -78,7 +78,7 @@ Status gap2d(const Gap2d& call, const Context& context) noexcept {
   const Images& images = call.images;
   if (const Status status = check_lams(call.lam_rows, call.lam_cols); !status.ok()) return status;
   if (images.count == 0 || images.height == 0 || images.width == 0) {
-    std::fill_n(call.gap, images.count, 0.0);  // images without pixels are solved
+    std::fill_n(call.gap, images.count, 0.0);  // images without pixels are optimal
     return {};
   }
   return ImageTasks(images, ImageGap::bytes(images), context)

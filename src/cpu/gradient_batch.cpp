@@ -8,12 +8,12 @@
 namespace tautstring::detail {
 namespace {
 
-/// Samples that are worked on at a time: in the second-level cache, and enough of
-/// them to make the hand-out free.
+/// Samples that a task works on at a time: few enough for the second-level cache, and enough to
+/// make the cost of distributing chunks negligible.
 constexpr std::int64_t kChunkSamples = 16384;
 
-/// Columns are read and written a cache line at a time; of very long rows that
-/// would be too much memory.
+/// Columns are read and written one cache line at a time; for very long rows that would take too
+/// much memory.
 constexpr std::int64_t kFewestRows = 16;
 constexpr std::int64_t kLongRow = 65536;
 

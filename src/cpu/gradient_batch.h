@@ -1,5 +1,5 @@
-// The gradients of many rows without data weights: by the vector code, straight
-// from and to the caller's memory where that can be.
+// The gradients of many rows without data weights: by the vector code, directly from and to the
+// caller's memory where possible.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 
 namespace tautstring::detail {
 
-/// How many rows are worked on at a time, and how far apart those stand that have
-/// to be copied for it.
+/// How many rows are processed at a time, and the pitch of rows that have to be copied for that.
 struct GradientLayout {
   GradientLayout(const Rows& batch, int tasks) noexcept;
 
@@ -22,8 +21,7 @@ struct GradientLayout {
   std::int64_t pitch;
 };
 
-/// The rows of an array as the vector code takes them: in T, one sample behind the
-/// other.
+/// The rows of an array as the vector code takes them: in T, with contiguous samples.
 template <class T, class Data>
 class ArrayRows {
   using Sample = std::conditional_t<std::is_const_v<Data>, const T, T>;
@@ -35,7 +33,7 @@ class ArrayRows {
   [[nodiscard]] bool is_given() const noexcept { return given_; }
   /// Whether they have to be copied.
   [[nodiscard]] bool is_copied() const noexcept { return given_ && !is_direct(); }
-  /// How many rows, from this one on, can be worked on together.
+  /// How many rows, starting with this one, can be processed together.
   [[nodiscard]] std::int64_t run(std::int64_t row, std::int64_t count) const noexcept;
 
   [[nodiscard]] Sample* data(std::int64_t row) const noexcept;
@@ -62,7 +60,7 @@ class GradientBatch {
   GradientBatch(const Backward1d& call, const CpuTarget& target, const GradientLayout& layout,
                 Scratch& scratch) noexcept;
 
-  /// What a task needs; most where `call` is not known.
+  /// The bytes that a task needs; an upper bound if `call` is null.
   static std::size_t scratch_bytes(const GradientLayout& layout, const Backward1d* call) noexcept;
 
   void operator()(std::int64_t first, std::int64_t last) noexcept;

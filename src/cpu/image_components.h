@@ -1,5 +1,5 @@
-// The components of a 2D solution: pixels that the last passes over rows and columns, taken
-// together, do not separate. A union-find over the ties of both; no value is compared with another.
+// The components of a 2D solution: sets of pixels that the last passes over rows and columns, taken
+// together, do not separate. A union-find over the ties of both passes; no values are compared.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ class Components {
         size_(scratch.take<double>(pixels_)),
         mean_(scratch.take<double>(pixels_)) {}
 
-  /// From the codes of an image's rows and of its columns, which are read again later.
+  /// Finds the components from the codes of an image's rows and columns, which must stay valid:
+  /// they are read again later.
   void find(const std::uint32_t* row_codes, const std::uint32_t* column_codes) noexcept {
     row_codes_ = row_codes;
     column_codes_ = column_codes;
@@ -33,14 +34,14 @@ class Components {
         if (r > 0 && column_code(r, c) == Code::continues) join(at(r - 1, c), at(r, c));
       }
     }
-    // A pixel points at none behind it, so what it points at is done.
+    // A pixel never points to a later one, so the pixel that it points to is final.
     for (std::int64_t i = 0; i < pixels_; ++i) first_[i] = first_[first_[i]];
   }
 
   /// The first pixel of a pixel's component.
   [[nodiscard]] std::int64_t first_of(std::int64_t i) const noexcept { return first_[i]; }
 
-  /// Means over the components of value_of(i), to which jumps may be added before they are taken.
+  /// Sums value_of(i) over the components. Jumps may be added before the means are taken.
   template <class ValueOf>
   void sum(const ValueOf& value_of) noexcept {
     std::fill_n(size_, pixels_, 0.0);
@@ -50,8 +51,8 @@ class Components {
       mean_[first_[i]] += value_of(i);
     }
   }
-  /// lam_of(r, c) of each edge behind pixel (r, c) at which there is a jump, along rows or columns:
-  /// it lifts the lower component and lowers the upper one.
+  /// Adds lam_of(r, c) for each edge after pixel (r, c), along rows or columns, at which there is a
+  /// jump: it lifts the lower component and lowers the upper one.
   template <class LamOf>
   void add_jumps(bool along_rows, const LamOf& lam_of) noexcept {
     const std::int32_t last_row = height_ - (along_rows ? 0 : 1);
@@ -77,7 +78,7 @@ class Components {
   }
   [[nodiscard]] double mean(std::int64_t i) const noexcept { return mean_[first_[i]]; }
 
-  /// The direction of the jump behind a pixel, and the difference of the means over it.
+  /// The direction of the jump after a pixel, and the difference of the means across it.
   [[nodiscard]] int jump_behind(bool along_rows, std::int32_t r, std::int32_t c) const noexcept {
     return jump_sign(along_rows ? row_code(r, c + 1) : column_code(r + 1, c));
   }
@@ -118,7 +119,7 @@ class Components {
   std::int32_t width_;
   std::int64_t pixels_;
   std::int64_t* first_;
-  double* size_;  // of a component, at its first pixel; so its sum, then its mean
+  double* size_;  // of a component, at its first pixel; likewise its sum, then its mean
   double* mean_;
   const std::uint32_t* row_codes_ = nullptr;
   const std::uint32_t* column_codes_ = nullptr;

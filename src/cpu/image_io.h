@@ -1,5 +1,5 @@
-// Images in and out of memory: any dtype, any strides, to and from arrays that stand row by row in
-// the type that is computed in.
+// Loads and stores images: of any dtype and strides, to and from contiguous arrays, row by row, in
+// the arithmetic type.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ void load_image(const ImageSpan<const void>& from, std::int32_t height, std::int
   }
 }
 
-/// value_at(i) is what pixel i becomes, rounded once.
+/// value_at(i) is the new value of pixel i, rounded once.
 template <class ValueAt>
 void store_image(const ImageSpan<void>& to, std::int32_t height, std::int32_t width,
                  const ValueAt& value_at) noexcept {
@@ -37,7 +37,7 @@ void store_image(const ImageSpan<void>& to, std::int32_t height, std::int32_t wi
   });
 }
 
-/// The same for an array that may not be wanted.
+/// The same for an optional array.
 template <class ValueAt>
 void store_image(const ImageArray& array, const Images& images, std::int64_t image,
                  const ValueAt& value_at) noexcept {

@@ -3,8 +3,8 @@
 //
 //   Qb = Q + b (Q - Qold);  Z = rows(X - Qb);  A = Qb + Z;  Y = columns(A);  Qnew = A - Y
 //
-// A is X - P, and P = X - A and Q are what rows and columns hold of X - Y. So written, rows of A
-// that are constant stay so, bit for bit.
+// A is X - P; P = X - A and Q are the dual variables of rows and columns, whose sum is X - Y.
+// Written this way, rows of A that are constant stay so, bit for bit.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace tautstring::detail {
 
-/// Memory of one image's iterations, in the arithmetic of its type, row by row.
+/// Memory for the iterations of one image, in the arithmetic of its type, row by row.
 template <class T>
 struct IterationArrays {
   IterationArrays(Scratch& scratch, const Images& images) noexcept
@@ -48,7 +48,8 @@ struct IterationArrays {
   ImageQuality<T> quality;
 };
 
-/// One image after the other: load it, start, then iterate and, before each further time, go on.
+/// Processes one image after the other: load it, start, then iterate, calling go_on before each
+/// further iteration.
 template <class T>
 class ImageIterations {
  public:
@@ -64,12 +65,12 @@ class ImageIterations {
 
   /// Once iterations are over, q and q_ahead are free for other use.
   [[nodiscard]] const IterationArrays<T>& arrays() const noexcept { return a_; }
-  /// What x lacks of the image's samples.
+  /// What has been subtracted from the image's samples in x.
   [[nodiscard]] T offset() const noexcept { return offset_; }
   [[nodiscard]] const Lines& rows() const noexcept { return rows_; }
   [[nodiscard]] const Lines& columns() const noexcept { return columns_; }
 
-  /// Whether all samples are finite. They are counted from origin_of them.
+  /// Returns whether all samples are finite. origin_of them is subtracted.
   bool load(const ConstImageArray& x, std::int64_t image) noexcept {
     image_ = image;
     load_image(x.image(images_, image), images_.height, images_.width, a_.x);
@@ -84,7 +85,7 @@ class ImageIterations {
     return true;
   }
 
-  /// From 0, or from where the caller says, unless that is not finite.
+  /// Starts from 0, or from the caller's array if that is finite.
   void start(const ConstImageArray& from) noexcept {
     bool starts_at_0 = !from.given;
     if (from.given) {
@@ -99,7 +100,7 @@ class ImageIterations {
     t_ = 1;
   }
 
-  /// The two passes; a null partition is not wanted.
+  /// Runs the two passes; a null partition is not written.
   void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition) noexcept {
     pass(rows_, {lam_rows_.number, lam_rows_lines(lam_rows_.array, images_, image_)}, a_.input,
          a_.input, row_partition);
@@ -108,7 +109,8 @@ class ImageIterations {
          a_.y, column_partition);
   }
 
-  /// To the rows' next input, with the momentum of the accelerated method, which is returned.
+  /// Computes the next input of the rows, with the momentum of the accelerated method, and returns
+  /// that momentum.
   double go_on(Method2d method) noexcept {
     if (method == Method2d::dykstra) {
       for_each_pixel([&](std::int64_t i) {
@@ -117,7 +119,7 @@ class ImageIterations {
       });
       return 0;
     }
-    // Q takes the place of Y, which the columns make anew.
+    // Q takes the memory of Y, which the columns compute again.
     const double scale = this->scale();
     for_each_part(a_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
       a_.part_sums[first / kPixelsAPart] = sum_in_lanes(last - first, [&](std::int64_t k) {
@@ -142,8 +144,8 @@ class ImageIterations {
     return static_cast<double>(momentum);
   }
 
-  /// Of any values, less the offset, by what rows and columns hold after an iteration; times the
-  /// square of scale().
+  /// The quality of any values (minus the offset), from the dual variables of rows and columns
+  /// after an iteration; multiplied by the square of scale().
   [[nodiscard]] Quality quality_of(const T* y) const noexcept {
     return a_.quality.of(y, {a_.x, a_.input, a_.y, largest_, scale()},
                          EdgeLams(lam_rows_, images_, image_),
@@ -192,7 +194,7 @@ class ImageIterations {
   std::int64_t image_ = 0;
   T offset_ = 0;
   double largest_ = 0;  // |x|, without the offset
-  double t_ = 1;        // what the momentum comes from
+  double t_ = 1;        // determines the momentum
 };
 
 }  // namespace tautstring::detail

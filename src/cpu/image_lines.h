@@ -1,4 +1,4 @@
-// The rows and columns of one image, as the 1D calls take them.
+// The rows and columns of one image, in the form that the 1D calls take.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ BasicRowArray<Data> lines_array(Data* data, DType dtype, const Lines& lines) noe
   return array;
 }
 
-/// One image of the caller's, as an array of its rows and of its columns.
+/// One image of the caller, as an array of its rows and of its columns.
 template <class Data>
 BasicRowArray<Data> rows_array(const ImageSpan<Data>& image, const Images& images) noexcept {
   return lines_array<Data>(image.data, image.dtype,
@@ -57,7 +57,7 @@ BasicRowArray<Data> columns_array(const ImageSpan<Data>& image, const Images& im
                            {images.width, images.height, image.column_stride, image.row_stride});
 }
 
-/// The lams of one image, as those of its rows and of its columns; not given where they are not.
+/// The lams of one image, as those of its rows and of its columns; not given if the lams are not.
 inline ConstRowArray lam_rows_lines(const ConstImageArray& lam, const Images& images,
                                     std::int64_t image) noexcept {
   ConstRowArray array;
@@ -77,7 +77,7 @@ inline ConstRowArray lam_cols_lines(const ConstImageArray& lam, const Images& im
   return array;
 }
 
-/// How many iterations an image had: one at least is saved also where none was needed.
+/// The number of iterations of an image: at least one is saved, even if none was needed.
 inline int iterations_of(const SolvedImages& solved, std::int64_t image) noexcept {
   const int done = solved.done == nullptr ? solved.iterations : solved.done[image];
   return std::clamp(done, 1, solved.iterations);

@@ -1,5 +1,5 @@
-// Who does which image: threads share the images where there are enough of them, else the lines
-// of each, image by image.
+// Distributes images: threads share the images if there are enough of them, else the lines of each,
+// image by image.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace tautstring::detail {
 
-/// Parts of an image that threads take where they share one: always the same, so that sums over
-/// them are too.
+/// Size of the parts that threads take of a shared image: always the same, so that sums over them
+/// are too.
 inline constexpr std::int64_t kPixelsAPart = 1 << 15;
 
-/// Calls use(first, last) for all parts of so many pixels.
+/// Calls use(first, last) for all parts of the given number of pixels.
 template <class Use>
 void for_each_part(std::int64_t pixels, const Context& context, const Use& use) noexcept {
   const Sharing sharing(pixels, kPixelsAPart, context);
@@ -26,7 +26,7 @@ void for_each_part(std::int64_t pixels, const Context& context, const Use& use) 
 
 class ImageTasks {
  public:
-  /// `image_bytes` is the scratch that one image takes beside that of its passes.
+  /// `image_bytes` is the scratch memory that one image takes besides that of its passes.
   ImageTasks(const Images& images, std::size_t image_bytes, const Context& context) noexcept
       : images_context_(context),
         passes_(context),
@@ -45,7 +45,8 @@ class ImageTasks {
     return task_bytes_ * static_cast<std::size_t>(sharing_.tasks);
   }
 
-  /// make_worker(scratch, context of the passes) gives what is called with each image.
+  /// make_worker(scratch, context of the passes) returns the function that is called with each
+  /// image.
   template <class MakeWorker>
   [[nodiscard]] Status run(const MakeWorker& make_worker) const noexcept {
     const CallMemory memory(bytes(), call_context_, kWorkspace2d);

@@ -1,5 +1,5 @@
 // The derivatives of the exact 2D solution on the CPU: means over the components that the last two
-// passes leave, and what jumps between them have.
+// passes leave, and the terms of the jumps between them.
 #include "cpu/cpu_backend.h"
 #include "cpu/image_components.h"
 #include "cpu/image_io.h"
@@ -52,7 +52,7 @@ class ComponentGradient {
   }
 
  private:
-  /// One a line, or one an edge.
+  /// One per line, or one per edge.
   void store_lam(const ImageArray& array, std::int64_t image, bool along_rows) const noexcept {
     const double sign = call_.solved.mode == Mode::sharp ? 1 : -1;
     const auto of_edge = [&](std::int32_t r, std::int32_t c) {
@@ -76,8 +76,8 @@ class ComponentGradient {
   ComponentScratch s_;
 };
 
-/// On a component: (sum of the tangent of x + that of lam, signed, over the edges at its border) /
-/// its size.
+/// On a component: (sum of the tangent of x + signed sum of the tangent of lam over the edges at
+/// its border) / its size.
 class ComponentTangent {
  public:
   ComponentTangent(const Jvp2d& call, Scratch& scratch) noexcept

@@ -1,4 +1,4 @@
-// The forward derivative of the 2D iterations on the CPU: the passes once more, each by its
+// The forward derivative of the 2D iterations on the CPU: the passes are repeated, each from its
 // partition alone, in float64.
 //
 //   dQb = dQ + b (dQ - dQold);  h = dX - dQb;           dZ = rows' derivative of h
@@ -80,8 +80,8 @@ class ImageTangent {
   }
 
  private:
-  /// out = the mean of `in` over segments, to which lam's tangents go at their borders: so it is
-  /// the backward's pass.
+  /// out = the mean of `in` over segments, plus the tangents of lam at their borders: the same pass
+  /// as in the backward.
   void pass(const Lines& lines, const std::uint32_t* partition, const ConstRowArray& lam) noexcept {
     std::copy_n(s_.in, s_.pixels, s_.out);
     if (lam.given) add_borders(lines, partition, lam);

@@ -1,4 +1,4 @@
-// Which shape of the vector code suits some jobs. It changes the time alone.
+// Chooses the shape of the vector code for some jobs. The choice affects only the running time.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tautstring::detail {
 
-/// How many samples of a job are looked at in one place.
+/// How many consecutive samples of a job are examined.
 inline constexpr std::int32_t kShapeWindow = 32;
 
 /// Jumps in samples first .. first + n - 1 of a job, found one by one.
@@ -29,8 +29,7 @@ template <class T>
   return n - static_cast<std::int32_t>(std::count(codes, codes + n, Code::continues));
 }
 
-/// Steps of more than 2 lam in as many samples: as good as jumps that nothing is read
-/// again for.
+/// Steps of more than 2 lam in the same samples: these are jumps for which nothing is read again.
 template <class T>
 [[nodiscard]] std::int32_t count_large_steps(const LaneJobs<T>& jobs, std::int32_t job,
                                              std::int64_t first, std::int32_t n) noexcept {
@@ -42,13 +41,13 @@ template <class T>
   return large;
 }
 
-/// By how many samples start a segment, in a few jobs here and there. Where few of
-/// these stand at a large step, as on a smooth curve, they are found late: short
-/// segments are then no reason to stop often.
+/// Chooses by the number of samples that start a segment, in a few jobs across the list. If few of
+/// these are at a large step, as on a smooth curve, jumps are found late: short segments are then
+/// no reason to stop often.
 template <class T>
 [[nodiscard]] LaneShape choose_shape(const LaneJobs<T>& jobs) noexcept {
   constexpr std::int32_t kSampledJobs = 4;
-  // For fewer samples a look at one more job takes longer than it can save.
+  // For fewer samples, examining one more job takes longer than it can save.
   constexpr std::int64_t kWorthALook = 2048;
   const std::int64_t samples = std::int64_t{jobs.count} * (jobs.last[0] - jobs.first[0] + 1);
   const std::int64_t looks = std::clamp<std::int64_t>(samples / kWorthALook, 1, kSampledJobs);

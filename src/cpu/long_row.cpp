@@ -13,24 +13,24 @@
 namespace tautstring::detail {
 namespace {
 
-/// Samples that a task takes at a time where order does not matter.
+/// Samples that a task takes at a time if order does not matter.
 constexpr std::int32_t kBlock = 65536;
 
-/// Rows are finished in stretches of about this length, while they are in the
-/// first-level cache; longer ones where segments are long.
+/// Rows are finished in stretches of about this length, which stay in the first-level cache; the
+/// stretches are longer if segments are long.
 constexpr std::int32_t kShortestStretch = 4096;
 constexpr std::int32_t kLongestStretch = 65536;
 
-/// A tile has pieces enough to fill the lanes, twice where it then still stays in
-/// the second-level cache.
+/// A tile has enough pieces to fill the lanes, or twice as many if it then still fits in the
+/// second-level cache.
 constexpr std::int32_t kFullLanes = 32;
 constexpr std::int64_t kTileBytes = 640 << 10;
 
-/// Codes of shorter tiles stand in memory that a task uses again and again.
+/// Codes of shorter tiles are in memory that a task reuses.
 constexpr std::int32_t kLongTile = 1 << 20;
-constexpr std::int32_t kLongPiece = 1 << 15;  // and knots of shorter pieces
+constexpr std::int32_t kLongPiece = 1 << 15;  // likewise knots of shorter pieces
 
-/// What a value may be off by rounding, as a fraction of the range.
+/// Rounding error of a value, at most, as a fraction of the range.
 template <class T>
 constexpr T kRounding = std::is_same_v<T, float> ? T{1e-6F} : static_cast<T>(1e-13);
 
@@ -53,7 +53,7 @@ std::int32_t last_start_before(const Code* codes, std::int32_t sample) noexcept 
   return sample;
 }
 
-/// In no order that matters: the plain one would wait for every addition.
+/// The order does not matter here; adding one by one would wait for every addition.
 template <class T>
 double sum_of(const T* x, std::int32_t n) noexcept {
   constexpr std::int32_t kSums = 16;
@@ -68,9 +68,9 @@ double sum_of(const T* x, std::int32_t n) noexcept {
   return sum;
 }
 
-/// Whether a path that some samples of a row led to, with nothing taken off and lam
-/// as it is, is that of the row whatever usual samples it has besides: more samples
-/// make its range larger, and its distance from 0 smaller.
+/// Whether the path that some samples of a row led to, with no offset and lam not limited, is the
+/// path of the row whatever usual samples follow: more samples only make its range larger and its
+/// distance from 0 smaller.
 template <class T>
 bool is_settled(RowPath path, const Extent<T>& extent, LamExtent lam, std::int32_t n) noexcept {
   return path == RowPath::lanes && choose_offset(extent) == 0 &&
@@ -93,8 +93,8 @@ constexpr std::int32_t word_behind(std::int32_t sample) noexcept {
   return word_before(sample + kCodesPerWord - 1);
 }
 
-/// Calls use(first, behind) for the samples of a tile whose codes are wanted when
-/// it is finished: those that are not, and what stands in one word with them.
+/// Calls use(first, behind) for the samples at the ends of a tile whose codes are needed later:
+/// those not finished with the tile, and those that share a word with them.
 template <class Use>
 void for_each_end(const RowTile& tile, const Use& use) {
   const std::int32_t first = tile.first.sample;
@@ -169,19 +169,19 @@ RowPath LongRow<T>::solve(std::int64_t row, const Context& threads) noexcept {
   plan_ = {};
   stretch_ = kLongestStretch;
   if (searched) find_cuts(threads);
-  if (is_interrupted(threads)) return path;  // not all cuts may be there
+  if (is_interrupted(threads)) return path;  // some cuts may be missing
   const std::int32_t tiles = lay_tiles(concurrency(threads));
   in_parallel(tiles, 1, threads, [&](std::int32_t t, std::int32_t, const PieceScratch<T>& task) {
     if (!unusual_) solve_tile(s_.tiles[t], searched, task);
   });
   if (unusual_) return RowPath::unusual;
-  if (is_interrupted(threads)) return path;  // nor all tiles be finished
+  if (is_interrupted(threads)) return path;  // some tiles may be unfinished
   if (tiles > 1) finish_gaps(tiles, threads);
   if (!straight_) write(row, threads);
   return path;
 }
 
-/// Finds out where the row's samples, values and codes are.
+/// Sets where the row's samples, values and codes are.
 template <class T>
 void LongRow<T>::open(std::int64_t row, const Context& threads) noexcept {
   const auto x = call_.x.row(call_.rows, row);
@@ -204,8 +204,8 @@ void LongRow<T>::stage(const RowSpan<const void>& row, const Context& threads) n
   });
 }
 
-/// Mostly the first samples tell what becomes of a row. That none of the others is
-/// unusual is then found on the way, unless they are overwritten there.
+/// The first samples mostly determine the path of a row. Whether the others are usual is then
+/// checked tile by tile, unless the tiles overwrite them.
 template <class T>
 RowPath LongRow<T>::choose(std::int64_t row, const Context& threads) noexcept {
   LamExtent lam = {};
@@ -276,7 +276,7 @@ void LongRow<T>::take_off(T offset, const Context& threads) noexcept {
   tube_.x = s_.x;
 }
 
-/// Looks for cuts, as many at a time as fill the lanes again and again.
+/// Searches for cuts, enough at a time to fill the lanes several times.
 template <class T>
 void LongRow<T>::find_cuts(const Context& threads) noexcept {
   const CutFinder<T> finder(tube_, kernels_);
@@ -293,7 +293,7 @@ void LongRow<T>::find_cuts(const Context& threads) noexcept {
               });
 }
 
-/// Cuts the row into tiles; returns how many there are.
+/// Cuts the row into tiles; returns their number.
 template <class T>
 std::int32_t LongRow<T>::lay_tiles(int threads) noexcept {
   const std::int32_t pieces = pieces_a_tile(threads);
@@ -323,8 +323,8 @@ std::int32_t LongRow<T>::pieces_a_tile(int threads) const noexcept {
   return std::max(divide_up(plan_.count, rounds * threads), std::min(kFullLanes / 2, most));
 }
 
-/// Where the codes of some samples stand: with their task, or where that has no
-/// room for so many, in their own `place`.
+/// Where the codes of some samples go: into the task's memory, or, if there are too many for it,
+/// into their own `place`.
 template <class T>
 Code* LongRow<T>::codes_for(std::int32_t first, std::int32_t behind, Code* place,
                             const PieceScratch<T>& task) noexcept {
@@ -385,7 +385,7 @@ void LongRow<T>::solve_pieces(const RowTile& tile, std::int32_t first, std::int3
   }
   FoundJumps found = {.codes = codes, .handed_over = scratch.handed_over};
   const LaneShape shape = choose_shape(jobs);
-  // Lanes read a little beyond their job: not beyond the row.
+  // Lanes read a little past the end of their job, which must not be past the end of the row.
   const bool at_end = scratch.last[jobs.count - 1] == n_ - 1;
   const bool few = jobs.count <= few_jobs(kernels_.lanes, plan_.reach);
   const std::int32_t apart = few ? jobs.count : at_end ? 1 : 0;
@@ -443,7 +443,7 @@ void LongRow<T>::finish_tile(RowTile& tile, Code* codes, const PieceScratch<T>& 
     }
     start = next;
   };
-  // The tile before reads, where y may be x, a little of this one.
+  // The previous tile reads the first samples of this one, and y may be x.
   const std::int32_t first = tile.first.sample + kReadAhead;
   for (std::int32_t from = (first / stretch_ + 1) * stretch_;
        from + (at_end ? 1 : stretch_) <= behind; from += stretch_) {
@@ -457,7 +457,7 @@ void LongRow<T>::finish_tile(RowTile& tile, Code* codes, const PieceScratch<T>& 
   pack(codes, word_behind(tile.finished_from), at_end ? n_ : word_before(tile.finished_to));
 }
 
-/// Puts the ends' codes where those of the tile belong.
+/// Copies the codes at the tile's ends to the tile's own place.
 template <class T>
 void LongRow<T>::keep_ends(const RowTile& tile, const Code* codes) noexcept {
   for_each_end(tile, [&](std::int32_t first, std::int32_t behind) {
@@ -465,10 +465,10 @@ void LongRow<T>::keep_ends(const RowTile& tile, const Code* codes) noexcept {
   });
 }
 
-/// Finishes what lies between the finished parts of tiles.
+/// Finishes the gaps between the finished parts of tiles.
 template <class T>
 void LongRow<T>::finish_gaps(std::int32_t tiles, const Context& threads) noexcept {
-  // Tile by tile, as they move towards the first.
+  // Tile by tile, as codes move towards the front.
   for (const RowTile* tile = s_.tiles; tile != s_.tiles + tiles; ++tile) {
     for_each_end(*tile, [&](std::int32_t first, std::int32_t behind) {
       if (first < behind)
@@ -478,7 +478,7 @@ void LongRow<T>::finish_gaps(std::int32_t tiles, const Context& threads) noexcep
   s_.codes[n_] = Code::plain;
   const auto for_gap = [&](std::int32_t tile, const auto& use) {
     const std::int32_t from = s_.tiles[tile].finished_to;
-    if (from == RowTile::kNowhere) return;  // within a gap that began before
+    if (from == RowTile::kNowhere) return;  // inside a gap that began earlier
     do {
       ++tile;
     } while (s_.tiles[tile].finished_from == RowTile::kNowhere);
@@ -487,7 +487,7 @@ void LongRow<T>::finish_gaps(std::int32_t tiles, const Context& threads) noexcep
   in_parallel(tiles - 1, 1, threads, [&](std::int32_t t, std::int32_t, const auto& task) {
     for_gap(t, [&](std::int32_t from, std::int32_t to) { finish_gap(from, to, task); });
   });
-  for (std::int32_t t = 0; t < tiles - 1; ++t) {  // two of them may share a word
+  for (std::int32_t t = 0; t < tiles - 1; ++t) {  // serially: two gaps may share a word
     for_gap(t, [&](std::int32_t from, std::int32_t to) {
       pack(s_.codes, word_before(from), to == n_ ? n_ : word_behind(to));
     });
@@ -523,9 +523,8 @@ void LongRow<T>::finish(std::int32_t first, std::int32_t behind, Code* codes,
                   segments);
 }
 
-/// The first clear jump in [from, to), or the last that is not quite; `to` where
-/// there is none. One is looked for in every so many samples of the row, whatever
-/// its tiles are.
+/// The first clear jump in [from, to); else the last jump; else `to`. One is searched in every
+/// stretch of the row, whatever its tiles are.
 template <class T>
 std::int32_t LongRow<T>::find_clear_jump(const Code* codes, std::int32_t from,
                                          std::int32_t to) const noexcept {
@@ -537,8 +536,8 @@ std::int32_t LongRow<T>::find_clear_jump(const Code* codes, std::int32_t from,
   return found;
 }
 
-/// Whether the segments on both sides of a start differ by more than rounding, in
-/// the direction that it says.
+/// Whether the segments on both sides of a start differ by more than rounding, in the direction of
+/// its code.
 template <class T>
 bool LongRow<T>::is_clear_jump(const Code* codes, std::int32_t sample) const noexcept {
   const auto value = [&](std::int32_t first, std::int32_t behind) {
@@ -552,7 +551,7 @@ bool LongRow<T>::is_clear_jump(const Code* codes, std::int32_t sample) const noe
   return (right - left) * jump_sign(codes[sample]) > static_cast<double>(kRounding<T> * range_);
 }
 
-/// Packs the codes of [first, behind), which are whole words, or end with the row.
+/// Packs the codes of [first, behind), which consists of whole words or ends with the row.
 template <class T>
 void LongRow<T>::pack(const Code* codes, std::int32_t first, std::int32_t behind) noexcept {
   if (words_ == nullptr || first >= behind) return;

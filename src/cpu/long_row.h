@@ -1,12 +1,11 @@
-// One long row: cut into pieces that are solved side by side in vector lanes and
-// by threads (row_cuts.h says where).
+// Solves one long row. It is cut into pieces (row_cuts.h decides where), which are solved side by
+// side in vector lanes and by threads.
 //
-// A task takes a tile of neighbouring pieces from their samples to their values and
-// packed codes while it is in the cache. What lies between two tiles, from the last
-// jump before which one is finished to the first behind which the other is, is
-// finished when both are.
+// A task processes a tile of neighbouring pieces from their samples to their values and packed
+// codes while it is in the cache. Each tile is finished from its first clear jump to its last one.
+// The gap between the finished parts of two tiles is finished at the end.
 //
-// The result depends on the row alone, not on threads or lanes.
+// The result depends on the row only, not on threads or lanes.
 #pragma once
 
 #include <atomic>
@@ -22,11 +21,11 @@
 
 namespace tautstring::detail {
 
-/// Rows longer than this have pieces enough to fill the lanes.
+/// Rows longer than this have enough pieces to fill the lanes.
 inline constexpr std::int32_t kLongRow = 65535;
 
-/// Codes of neighbouring tiles stand so far apart, as lanes write back what they
-/// read a little beyond their job.
+/// Distance between the codes of neighbouring tiles: lanes read a little past the end of their job
+/// and write that back.
 inline constexpr std::int32_t kTileGap = 64;
 
 /// Neighbouring pieces, between two cuts or ends of the row.
@@ -35,17 +34,17 @@ struct RowTile {
 
   Cut first;
   Cut behind;
-  std::int32_t first_cut = 0;  // of those within
+  std::int32_t first_cut = 0;  // of the cuts within
   std::int32_t last_cut = 0;
-  std::int32_t finished_from = kNowhere;  // between two jumps, or ends of the row
+  std::int32_t finished_from = kNowhere;  // both are at a jump or an end of the row
   std::int32_t finished_to = kNowhere;
 };
 
-/// What a task needs for itself.
+/// The scratch memory of one task.
 template <class T>
 struct PieceScratch {
   JobScratch<T> jobs;
-  Code* codes = nullptr;  // of a tile, unless that is too long
+  Code* codes = nullptr;  // of a tile, unless the tile is too long
   Knot* knots = nullptr;  // of a piece, likewise
   SegmentList<T> segments;
 };
@@ -56,10 +55,10 @@ struct LongRowScratch {
 
   static std::size_t bytes(std::int32_t n, int task_count) noexcept;
 
-  T* x = nullptr;  // where the row is not plain; and then y, where that is not
+  T* x = nullptr;  // if the row is not contiguous in T; then y, if y is not
   T* edge_lam = nullptr;
   Code* codes = nullptr;
-  Knot* knots = nullptr;  // 2 a sample: a long piece uses those of its samples
+  Knot* knots = nullptr;  // 2 per sample: a long piece uses those of its samples
   Cut* cuts = nullptr;
   RowTile* tiles = nullptr;
   PieceScratch<T>* tasks = nullptr;
@@ -76,12 +75,12 @@ class LongRow {
   LongRow(const Forward1d& call, const CpuTarget& target, const LongRowScratch<T>& scratch) noexcept
       : call_(call), kernels_(target.kernels<T>()), s_(scratch), n_(call.rows.n) {}
 
-  /// Solves a row and writes it out, unless its path is for others (wide, unusual) or the call is
-  /// interrupted.
+  /// Solves a row and writes it, unless another solver must take it (path wide or unusual) or the
+  /// call is interrupted.
   [[nodiscard]] RowPath solve(std::int64_t row, const Context& threads) noexcept;
 
  private:
-  /// Calls use(first, last, task's scratch) for chunks of `all` on all threads.
+  /// Calls use(first, last, scratch of the task) for chunks of `all` on all threads.
   template <class Use>
   void in_parallel(std::int64_t all, std::int64_t chunk, const Context& threads,
                    const Use& use) noexcept;
@@ -131,13 +130,13 @@ class LongRow {
   std::int32_t n_;
   RowTube<T> tube_;  // of the row itself, or of s_.x
   CutPlan plan_;
-  std::int32_t stretch_ = 0;  // in which a clear jump is looked for
+  std::int32_t stretch_ = 0;  // in each of which one clear jump is searched
   T* y_ = nullptr;            // the row's own, or s_.x
   std::uint32_t* words_ = nullptr;
-  T range_ = 0;   // of the samples looked at first
-  T offset_ = 0;  // what was taken off them
+  T range_ = 0;   // of the samples that were measured first
+  T offset_ = 0;  // what was subtracted from them
   bool straight_ = false;
-  bool measured_ = false;  // else tiles look at their samples first
+  bool measured_ = false;  // else tiles measure their samples first
   std::atomic<bool> unusual_{false};
 };
 

@@ -1,5 +1,5 @@
-// The Newton solver on the CPU: threads share the rows, and a thread has as many at a time as a
-// vector has lanes. What lanes do not take or give up, single rows finish.
+// The Newton solver on the CPU: threads share the rows, and a thread solves as many at a time as a
+// vector has lanes. Rows that the lanes do not take, or give up, are solved one by one.
 #include <algorithm>
 #include <bit>
 
@@ -14,7 +14,7 @@
 namespace tautstring::detail {
 namespace {
 
-/// Rows of a task.
+/// Solves the rows of one task.
 class NewtonChunks {
  public:
   NewtonChunks(const NewtonForward1d& call, const CpuTarget& target, Scratch& scratch) noexcept
@@ -75,7 +75,7 @@ class NewtonChunks {
     tile = scratch.take<double>(kMostNewtonLanes * tile_pitch(n));
   }
 
-  /// As many rows as there are lanes, or the last ones.
+  /// Solves as many rows as there are lanes, or the remaining ones.
   void solve(std::int64_t first, std::int32_t rows) noexcept {
     load_x(first, rows);
     load_lam(first, rows);
@@ -96,7 +96,7 @@ class NewtonChunks {
     }
   }
 
-  /// Finds out which rows are for the lanes, too.
+  /// Also decides which rows the lanes take.
   void load_x(std::int64_t first, std::int32_t rows) noexcept {
     const double* from = tile_;
     std::int64_t pitch = tile_pitch(n_);
@@ -122,7 +122,7 @@ class NewtonChunks {
     kernels_.scatter_columns(from, pitch, rows, n_, lanes_.x, count_);
   }
 
-  /// Gives up rows with an edge of lam 0.
+  /// Excludes rows with an edge of lam 0.
   void load_lam(std::int64_t first, std::int32_t rows) noexcept {
     std::fill(lanes_.lam, lanes_.lam + count_, 1.0);
     for (std::int32_t j = 0; j < rows; ++j) {
@@ -132,7 +132,7 @@ class NewtonChunks {
     kernels_.scatter_columns(tile_, tile_pitch(n_), rows, n_ - 1, lanes_.edge_lam, count_);
   }
 
-  /// Into the tile where there is one an edge. Returns whether no edge has 0.
+  /// Loads into the tile if there is one per edge. Returns whether no edge has lam 0.
   bool load_row_lam(std::int64_t row, std::int32_t j) noexcept {
     const Forward1d& problem = call_.problem;
     double* edges = tile_ + j * tile_pitch(n_);
@@ -148,7 +148,7 @@ class NewtonChunks {
     return is_positive;
   }
 
-  /// From the lanes to the rows from `first` on whose bits are set.
+  /// Stores from the lanes to the rows, starting with `first`, whose bits are set.
   void store_rows(const RowPlaces<void>& places, std::int64_t first, const double* lanes,
                   std::int32_t size, std::uint32_t done) noexcept {
     const RowSpan<void> span = places[first];
@@ -185,7 +185,7 @@ class NewtonChunks {
     }
   }
 
-  /// Of the row in lane j as it is returned.
+  /// The quality of the row in lane j as it is returned.
   [[nodiscard]] RowQuality quality_of(std::int32_t j) const noexcept {
     const double scale = lanes_.scale[j];
     const ReturnedRow returned = {call_.problem.y.dtype, lanes_.sharp, lanes_.offset[j], scale};
@@ -203,7 +203,7 @@ class NewtonChunks {
         [&](std::int32_t e) { return lanes_.edge_lam == nullptr ? lanes_.lam[j] : edge_lam(e); });
   }
 
-  /// Whether rows are in memory as they are computed with.
+  /// Whether rows are in memory in the form used for computing.
   template <class Array>
   static bool is_plain(const Array& array) noexcept {
     return array.dtype == DType::float64 && array.stride == 1;
@@ -222,7 +222,7 @@ class NewtonChunks {
   double* tile_ = nullptr;  // a row for each lane, tile_pitch apart
 };
 
-/// Tasks take as many rows at a time as fill their lanes.
+/// Tasks take multiples of the lane count, so that lanes are full.
 Sharing share_lanes(const Rows& rows, const Context& context) noexcept {
   constexpr std::int64_t kLanes = kMostNewtonLanes;
   const std::int64_t chunk = share_rows(rows, context).chunk;

@@ -21,15 +21,15 @@ inline int concurrency(const Context& context) noexcept {
   return context.executor == nullptr ? 1 : std::max(context.executor->concurrency(), 1);
 }
 
-/// Whether the work of this call is to stop: what has not been done yet may be left out. Once true
-/// on one thread, it stays true on all that learn of that thread's work.
+/// Whether this call should stop: remaining work may be skipped. Once true on one thread, it stays
+/// true on all threads that see that thread's work.
 inline bool is_interrupted(const Context& context) noexcept {
   return context.interrupt != nullptr && context.interrupt->wanted();
 }
 
-/// How work is shared out: tasks take chunks of it, so that slow parts do not
-/// leave threads idle. Parts never depend on one another: which task takes one
-/// cannot change its bits.
+/// How work is distributed: tasks take chunks of it, so that slow parts do not leave threads idle.
+/// Chunks never depend on one another, so the bits of the result do not depend on which task takes
+/// which chunk.
 struct Sharing {
   Sharing(std::int64_t all, std::int64_t chunk_size, const Context& context) noexcept
       : count(all), chunk(std::max<std::int64_t>(chunk_size, 1)) {
@@ -44,13 +44,13 @@ struct Sharing {
   int tasks = 1;
 };
 
-/// Asks for large pages: getting memory page by page takes longer than a pass over
-/// it, and a large block is new in every call. Nothing depends on the answer.
+/// Requests large pages: faulting in memory page by page takes longer than a pass over it, and a
+/// large block is new in every call. Nothing depends on the outcome.
 inline void prefer_large_pages([[maybe_unused]] std::byte* block,
                                [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef MADV_HUGEPAGE
   constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kLargeBlock = std::size_t{32} << 20;  // allocators keep smaller ones
+  constexpr std::size_t kLargeBlock = std::size_t{32} << 20;  // allocators reuse smaller ones
   if (bytes < kLargeBlock) return;
   const std::size_t before_page = kPage - reinterpret_cast<std::uintptr_t>(block) % kPage;
   madvise(block + before_page, (bytes - before_page) / kPage * kPage, MADV_HUGEPAGE);
@@ -62,7 +62,7 @@ inline constexpr const char* kWorkspaceNewton1d =
     "must be at least what prox_tv1d_newton_workspace gives";
 inline constexpr const char* kWorkspace2d = "must be at least what prox_tv2d_workspace gives";
 
-/// Scratch memory of a call: the caller's workspace, or its own.
+/// Scratch memory of a call: the caller's workspace, or memory of its own.
 class CallMemory {
  public:
   CallMemory(std::size_t bytes, const Context& context,
@@ -106,9 +106,9 @@ class CallMemory {
   Status status_;
 };
 
-/// Chunks one behind the other, of which a task takes its own range first and then what others
-/// have left. So a thread takes much the same chunks in one pass over memory as in the next, and
-/// finds them in its own cache.
+/// A sequence of chunks, of which a task takes its own range first and then what others have left.
+/// A thread thus takes mostly the same chunks in each pass over memory, and finds them in its own
+/// cache.
 class ChunkRanges {
  public:
   ChunkRanges(std::int64_t chunks, int tasks) noexcept : count_(std::min(tasks, kMost)) {
@@ -118,7 +118,7 @@ class ChunkRanges {
     }
   }
 
-  /// Calls use(chunk) as one of the tasks, until the call is interrupted.
+  /// Calls use(chunk) on behalf of one task, until the call is interrupted.
   template <class Use>
   void take(int task, const Context& context, const Use& use) noexcept {
     for (int r = 0; r < count_; ++r) {
@@ -142,9 +142,9 @@ class ChunkRanges {
   int count_;
 };
 
-/// Makes a worker for each task, make(scratch), and calls worker(first, last) for
-/// every chunk. Every task has `task_bytes` of the memory at `block`. Where the call
-/// is interrupted chunks are left out: nothing may then rely on what they write.
+/// Makes a worker for each task, make(scratch), and calls worker(first, last) for every chunk.
+/// Every task has `task_bytes` of the memory at `block`. If the call is interrupted, chunks are
+/// skipped: nothing may then rely on what they would have written.
 template <class Make>
 void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_bytes,
                     const Context& context, const Make& make) noexcept {
@@ -172,7 +172,8 @@ void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_b
   }
 }
 
-/// Large enough to make the hand-out free, small enough to share out an image.
+/// Large enough to make the cost of distributing chunks negligible, small enough to share an image
+/// among threads.
 inline Sharing share_rows(const Rows& rows, const Context& context) noexcept {
   constexpr std::int64_t kChunkSamples = 8192;
   return {rows.count, kChunkSamples / std::max(rows.n, 1), context};

@@ -1,4 +1,4 @@
-// What the vector code does, in plain C++.
+// The functions of the vector code in plain C++.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -130,7 +130,7 @@ double mean_of(const T* g, const SegmentSpan& s) noexcept {
   return sum.value() / (s.last - s.first);
 }
 
-/// Writes a segment's part of the gradient of x, which may be g.
+/// Writes the part of a segment in the gradient of x, which may be g itself.
 template <class T>
 void spread_mean(const GradientRows<T>& rows, const T* g, double mean, const SegmentSpan& s,
                  T* grad_x) noexcept {

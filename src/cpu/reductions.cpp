@@ -1,4 +1,4 @@
-// One number a row: the certificate, lam_max, the total variation.
+// One number per row: the certificate, lam_max, the total variation.
 #include "cpu/cpu_backend.h"
 #include "cpu/parallel.h"
 #include "cpu/value_checks.h"

@@ -11,8 +11,8 @@
 namespace tautstring::detail {
 namespace {
 
-/// Tiles hold this many samples; or, so that all lanes are busy to the end, so many
-/// rows, as long as they do not need too much memory; but a row for each lane.
+/// Tiles have this many samples; or this many rows, so that all lanes are busy to the end, unless
+/// they need too much memory; but at least one row per lane.
 constexpr std::int64_t kTileSamples = 32768;
 constexpr std::int64_t kManyRows = 128;
 constexpr std::int64_t kManySamples = 1 << 20;
@@ -21,10 +21,10 @@ constexpr std::int64_t kFewestRows = 32;
 /// Samples that are finished together while they are in the first-level cache.
 constexpr std::int32_t kStretch = 4096;
 
-/// Jobs that the plain code is faster for.
+/// Up to this many jobs, the plain code is faster.
 constexpr std::int32_t kFewJobs = 2;
 
-/// lam where it is one number, made finite: nothing jumps where it is not.
+/// lam if it is one number, made finite: with an infinite lam nothing jumps.
 template <class T>
 T finite_lam(const RowLam& lam) noexcept {
   constexpr T kMost = std::numeric_limits<T>::max();
@@ -40,7 +40,7 @@ TileLayout::TileLayout(const Rows& batch, int tasks) noexcept
   const std::int64_t many = std::clamp(kManySamples / length, kFewestRows, kManyRows);
   rows = static_cast<std::int32_t>(std::min(share, std::max(kTileSamples / length, many)));
   rows = std::max(rows, 1);
-  // Rows that are not short can go straight to y, one by one, over the gaps.
+  // Rows that are not short can be written directly to y, one by one, across the gaps.
   const bool alone = pitch != n && n >= kUnluckyPitch;
   together = alone ? 1 : static_cast<std::int32_t>(std::max<std::int64_t>(1, kStretch / pitch));
 }
@@ -111,7 +111,7 @@ void RowBatch<T>::solve(const LeftRows& rows, LeftRows& unusual) noexcept {
   solve_loaded(none, unusual);
 }
 
-/// Rows that follow one another in the batch.
+/// Loads rows that are consecutive in the batch.
 template <class T>
 void RowBatch<T>::load_all() noexcept {
   const bool same_type = call_.x.dtype == kDType<T>;
@@ -132,7 +132,7 @@ void RowBatch<T>::load_all() noexcept {
   }
 }
 
-/// Any row, element by element.
+/// Loads any row, element by element.
 template <class T>
 void RowBatch<T>::load(std::int32_t slot) noexcept {
   T* to = t_.x + slot * layout_.pitch;
@@ -152,14 +152,14 @@ void RowBatch<T>::solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept {
     any_offset = any_offset || t_.offset[slot] != 0;
     if (is_solved(slot)) continue;
     all_solved_ = false;
-    if (per_edge()) {  // a neighbour multiplies what stands here by 0
+    if (per_edge()) {  // a neighbour multiplies these values by 0
       std::fill_n(t_.edge_lam + slot * layout_.pitch, layout_.pitch, T{0});
     }
     (t_.path[slot] == RowPath::wide ? wide : unusual).add(t_.row[slot]);
   }
   find_jumps();
   for (std::int32_t slot = 0; slot < used_; ++slot) {
-    // What fills up the pitch is a segment of its own.
+    // The padding up to the pitch is a segment of its own.
     t_.codes[slot * layout_.pitch + layout_.n] = Code::plain;
     t_.codes[slot * layout_.pitch] = Code::plain;
   }
@@ -172,7 +172,7 @@ void RowBatch<T>::solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept {
   if (call_.partition != nullptr) pack_all();
 }
 
-/// Reads lam and decides what becomes of a row.
+/// Reads lam and chooses the path of a row.
 template <class T>
 RowPath RowBatch<T>::classify(std::int32_t slot) noexcept {
   const Extent<T>& extent = t_.extent[slot];
@@ -230,7 +230,7 @@ void RowBatch<T>::find_jumps() noexcept {
   for (std::int32_t i = 0; i < found.handed_over_count; ++i) pull_string(found.handed_over[i]);
 }
 
-/// The rest of a row that the direct method reads again too often.
+/// Solves the rest of a row that the direct method would read again too often.
 template <class T>
 void RowBatch<T>::pull_string(HandedOver rest) noexcept {
   const auto slot = static_cast<std::int32_t>(rest.sample / layout_.pitch);
@@ -252,13 +252,13 @@ void RowBatch<T>::pull_string(HandedOver rest) noexcept {
   }
 }
 
-/// Whether rows that are finished together can be written to y at once.
+/// Whether rows that are finished together can be written directly to y.
 template <class T>
 bool RowBatch<T>::can_finish_straight(std::int32_t together) const noexcept {
   if (call_.y.dtype != kDType<T> || call_.y.stride != 1 || !all_solved_) return false;
   const bool in_a_row =
       y_.neighbours(t_.row[0]) >= used_ && t_.row[used_ - 1] - t_.row[0] == used_ - 1;
-  // What fills up the pitch is not the row's.
+  // The padding up to the pitch is not part of the row.
   return together == 1 || (in_a_row && y_.step() == layout_.pitch && layout_.pitch == layout_.n);
 }
 

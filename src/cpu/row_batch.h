@@ -1,5 +1,5 @@
-// Many rows at once: staged side by side in one tile of memory, searched for
-// jumps a row a lane, finished and written out.
+// Solves many rows at once: they are staged side by side in one tile of memory, searched for jumps
+// with one lane per row, finished and written.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tautstring::detail {
 
-/// How many rows stand in a tile, and how.
+/// How many rows are in a tile, and where.
 struct TileLayout {
   TileLayout(const Rows& batch, int tasks) noexcept;
 
@@ -31,7 +31,7 @@ struct TileScratch {
 
   static std::size_t bytes(const TileLayout& layout) noexcept;
 
-  T* x = nullptr;  // and then y
+  T* x = nullptr;  // then y
   T* edge_lam = nullptr;
   Code* codes = nullptr;
 
@@ -40,7 +40,7 @@ struct TileScratch {
   T* lam = nullptr;
   HandedOver* handed_over = nullptr;
 
-  std::int64_t* row = nullptr;  // these by row in the tile: which of the batch it is
+  std::int64_t* row = nullptr;  // these by row in the tile: its index in the batch
   Extent<T>* extent = nullptr;
   RowPath* path = nullptr;
   T* offset = nullptr;
@@ -54,7 +54,7 @@ struct TileScratch {
   void cut(Scratch& scratch, const TileLayout& layout) noexcept;
 };
 
-/// Rows of a batch that are left to others.
+/// Rows of a batch that are left to other solvers.
 struct LeftRows {
   std::int64_t* rows = nullptr;
   std::int32_t count = 0;
@@ -69,8 +69,8 @@ class RowBatch {
   RowBatch(const Forward1d& call, const CpuTarget& target, const TileLayout& layout,
            const TileScratch<T>& tile) noexcept;
 
-  /// Solves at most a tile of rows from `first` on; those that need wider
-  /// arithmetic or more care are added to the lists instead.
+  /// Solves at most one tile of rows, starting with `first`; rows that need wider arithmetic or the
+  /// careful solver are added to the lists instead.
   void solve(std::int64_t first, std::int32_t count, LeftRows& wide, LeftRows& unusual) noexcept;
 
   /// Solves the listed rows, at most a tile of them; none needs wider arithmetic.

@@ -8,28 +8,28 @@
 namespace tautstring::detail {
 namespace {
 
-/// Places at which it is tried how far searches go until they meet.
+/// Places at which it is measured how far searches go until they meet.
 constexpr std::int32_t kProbes = 4;
-constexpr std::int32_t kFewProbes = 1;  // that need not meet
+constexpr std::int32_t kFewProbes = 1;  // this many need not meet
 
 constexpr std::int32_t kShortestReach = 16;
 
-/// Of a piece, so that looking for cuts is cheap beside it.
+/// Lengths of a piece that make the search for cuts cheap in comparison.
 constexpr std::int32_t kReachesAPiece = 24;
 constexpr std::int32_t kShortestPiece = 2048;
 
-/// As many pieces fill the lanes: worth shorter ones.
+/// This many pieces fill the lanes, which is worth shorter pieces.
 constexpr std::int32_t kMostLanes = 32;
 constexpr std::int32_t kFewestReachesAPiece = 2;
 
-/// Pairs that have not met after so many times the reach are given up.
+/// Pairs that have not met after this many times the reach are given up.
 constexpr std::int32_t kMostRounds = 4;
 
-/// Pieces an odd number of cache lines long: lanes at the same sample of their
-/// pieces do not compete for the few places that the cache has for them.
+/// Pieces are an odd number of cache lines long: lanes at the same sample of their pieces then do
+/// not compete for the few ways of one cache set.
 constexpr std::int32_t kLine = 16;
 
-/// The last sample from `from` on, before `to`, that starts a segment; else `from`.
+/// The last sample in [from, to) that starts a segment; else `from`.
 std::int32_t last_start(const Code* codes, std::int32_t from, std::int32_t to) noexcept {
   while (to - 8 > from) {
     std::uint64_t eight = 0;
@@ -90,7 +90,7 @@ CutPlan CutFinder<T>::plan(Code* codes, const JobScratch<T>& jobs) const noexcep
   return plan;
 }
 
-/// How far most pairs of searches read until they meet; 0: too far.
+/// Returns how far most pairs of searches read until they meet; 0: too far.
 template <class T>
 std::int32_t CutFinder<T>::measure_reach(Code* codes, const JobScratch<T>& jobs) const noexcept {
   std::int32_t count = kProbes;
@@ -131,8 +131,8 @@ void CutFinder<T>::find(const CutPlan& plan, std::int32_t first, std::int32_t la
   }
 }
 
-/// Sends both searches of every pair on to their limit. Where they meet is a cut;
-/// the other pairs move up, and there are as many left as it returns.
+/// Continues both searches of every pair up to their limit. Where they meet is a cut. The other
+/// pairs move to the front; returns their number.
 template <class T>
 std::int32_t CutFinder<T>::search_on(std::int32_t count, Cut* cuts, Code* codes,
                                      const JobScratch<T>& jobs) const noexcept {

@@ -1,12 +1,12 @@
-// Where a long row can be cut into pieces that know nothing of each other.
+// Where a long row can be cut into independent pieces.
 //
-// Behind a jump the direct method starts anew: all that it knows is the sample
-// and the sign. So two searches that start at one sample with the dual variable at
-// its two ends, and are behind the same jump when they have read equally far, have
-// become one; and as the true dual variable lies between those ends, the true
-// search finds that jump too. Such a place cuts the row.
+// After a jump the direct method starts again: its state is only the sample and the sign. Consider
+// two searches that start at one sample with the dual variable at its two bounds. Once both are
+// after the same jump when they have read equally far, they are identical from there on. As the
+// true dual variable lies between those bounds, the true search finds that jump too. The row can be
+// cut there.
 //
-// Where the cuts are depends on the row alone, not on threads or lanes.
+// The cuts depend on the row only, not on threads or lanes.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,18 @@
 
 namespace tautstring::detail {
 
-/// Jobs that a task sends along a row at a time.
+/// Jobs that a task searches at a time.
 inline constexpr std::int32_t kJobsATime = 128;
 
-/// Up to so many jobs the plain code is faster, for which long segments are easy to
+/// Up to this many jobs the plain code is faster; with long segments its branches are easy to
 /// predict.
 [[nodiscard]] constexpr std::int32_t few_jobs(std::int32_t lanes, std::int32_t length) noexcept {
   constexpr std::int32_t kLong = 4096;
   return length < kLong ? 2 : std::max(lanes / 4, 2);
 }
 
-/// The first sample behind a jump of `code`; `continues` while none has been found
-/// from `sample` on.
+/// The first sample after a jump of `code`; `continues` as long as none has been found from
+/// `sample` on.
 struct Cut {
   std::int32_t sample;
   Code code;
@@ -47,27 +47,27 @@ struct RowTube {
   T lam = 0;
   std::int32_t n = 0;
 
-  /// The dual variable between a sample and the one before it, where a jump is.
+  /// The dual variable between a sample and the one before it, at a jump.
   [[nodiscard]] T dual_before(std::int32_t sample, Code code) const noexcept {
     return static_cast<T>(-jump_sign(code)) * (edge_lam != nullptr ? edge_lam[sample - 1] : lam);
   }
 };
 
-/// The two searches that look for a cut: where each is, behind its last jump.
+/// The two searches for a cut: where each one is, after its last jump.
 struct SearchPair {
-  Cut below;  // began with the dual variable at its lower end
+  Cut below;  // started with the dual variable at its lower bound
   Cut above;
   std::int32_t limit;  // both read up to here
-  std::int32_t cut;    // which one they look for
+  std::int32_t cut;    // index of the cut that they search for
 };
 
-/// What a task needs to send jobs along a row.
+/// Scratch memory of a task for searching jobs along a row.
 template <class T>
 struct JobScratch {
   JobScratch() = default;
   explicit JobScratch(Scratch& scratch) noexcept;
 
-  /// Makes what stands behind `count` jobs none.
+  /// Marks the entries after `count` jobs as no jobs.
   void end_jobs(std::int32_t count) const noexcept;
 
   std::int32_t* first = nullptr;  // by job
@@ -79,16 +79,15 @@ struct JobScratch {
   SearchPair* pairs = nullptr;
 };
 
-/// The places from which cuts are looked for: `spacing` apart, and one close to the
-/// end of the row.
+/// The places from which cuts are searched: `spacing` apart, and one close to the end of the row.
 struct CutPlan {
-  /// Not less than the places of any row of n samples.
+  /// Upper bound on the number of places in a row of n samples.
   [[nodiscard]] static std::int32_t most(std::int32_t n) noexcept;
 
   [[nodiscard]] std::int32_t place(std::int32_t cut) const noexcept {
     return cut + 1 < count ? (cut + 1) * spacing : n - tail;
   }
-  /// Searches for a cut read no sample from here on, so that cuts are in order.
+  /// Searches for a cut stop before this sample, so that cuts are in order.
   [[nodiscard]] std::int32_t limit(std::int32_t cut) const noexcept {
     return (cut + 1 < count ? place(cut + 1) : n - 1) - kReadAhead;
   }
@@ -106,11 +105,11 @@ class CutFinder {
   CutFinder(const RowTube<T>& tube, const VectorKernels<T>& kernels) noexcept
       : tube_(tube), kernels_(kernels) {}
 
-  /// `codes` has room for the row; it is left in disorder.
+  /// `codes` has room for the row; its contents are undefined afterwards.
   [[nodiscard]] CutPlan plan(Code* codes, const JobScratch<T>& jobs) const noexcept;
 
-  /// Looks for the cuts from `first` on, before `last`, and puts them there. `codes`
-  /// has room for those samples; it is left in disorder.
+  /// Searches for cuts [first, last) and writes them to the same elements of `cuts`. `codes` has
+  /// room for those samples; its contents are undefined afterwards.
   void find(const CutPlan& plan, std::int32_t first, std::int32_t last, Cut* cuts, Code* codes,
             const JobScratch<T>& jobs) const noexcept;
 

@@ -1,5 +1,5 @@
-// What becomes of a row. It depends on that row alone, so that the result does
-// not depend on its neighbours.
+// Chooses which code solves a row. The choice depends on that row only, so that the result does not
+// depend on its neighbours.
 #pragma once
 
 #include <algorithm>
@@ -25,16 +25,16 @@ struct LamExtent {
   double high;
 };
 
-/// Beyond this many times the range, lam's last bit is worth too much of the
-/// range: float32 cannot add samples to a dual variable of that size.
+/// Beyond this many times the range, the last bit of lam is too large a fraction of the range:
+/// float32 cannot add samples to a dual variable of that size.
 template <class T>
 inline constexpr T kLargestLam = std::is_same_v<T, float> ? T{16} : std::numeric_limits<T>::max();
 
-/// Sizes within these leave room for the sums of any row.
+/// Magnitudes up to this leave room for the sums of any row.
 template <class T>
 inline constexpr T kLargestSize = std::is_same_v<T, float> ? T{0x1p90F} : static_cast<T>(0x1p900);
 
-/// No edge of n samples of this extent carries as much.
+/// No dual variable of n samples of this extent exceeds this.
 template <class T>
 [[nodiscard]] T unbinding_lam(const Extent<T>& extent, std::int32_t n) noexcept {
   return static_cast<T>(n) * (extent.high - extent.low);
@@ -48,7 +48,7 @@ template <class T>
   return size > kLargestSize<T> || (range != 0 && range < 1 / kLargestSize<T>);
 }
 
-/// The path of a row that is not unusual by its samples.
+/// The path of a row whose samples are not unusual.
 template <class T>
 [[nodiscard]] RowPath choose_path(const Extent<T>& extent, LamExtent lam, std::int32_t n) noexcept {
   if (lam.low == 0) return RowPath::unusual;
@@ -62,8 +62,8 @@ template <class T>
   return RowPath::lanes;
 }
 
-/// Whether a row with one lam is for the lanes, and counted from 0, without doubt:
-/// so are most, and this is faster than to ask choose_path and choose_offset.
+/// Whether a row with one lam certainly goes to the lanes, with offset 0. Most rows do, and this is
+/// faster than calling choose_path and choose_offset.
 template <class T>
 [[nodiscard]] bool is_plain(const Extent<T>& extent, T lam, std::int32_t n) noexcept {
   const T range = extent.high - extent.low;
@@ -72,8 +72,8 @@ template <class T>
          8 * lam < static_cast<T>(n) * range;
 }
 
-/// What samples are counted from: 0, or where all are further from it than they
-/// are from one another, the one nearest to it. Taking that off rounds nothing.
+/// The offset to subtract from the samples: 0, or, if all are further from 0 than from one another,
+/// the one nearest to 0. Subtracting it is exact.
 template <class T>
 [[nodiscard]] T choose_offset(const Extent<T>& extent) noexcept {
   const T nearest = extent.low > 0 ? extent.low : extent.high;

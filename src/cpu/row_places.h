@@ -1,4 +1,4 @@
-// Where the rows of an array are, without a division a row where that can be.
+// Where the rows of an array are, without one division per row where possible.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class RowPlaces {
  public:
   RowPlaces(const BasicRowArray<Data>& array, const Rows& rows) noexcept
       : array_(array), rows_(rows) {
-    std::int64_t behind = 1;  // rows in the dimensions behind
+    std::int64_t behind = 1;  // rows in the later dimensions
     bool found = false;
     for (int d = rows.batch_dims - 1; d >= 0; --d) {
       if (rows.batch_shape[d] == 1) continue;
@@ -36,7 +36,7 @@ class RowPlaces {
 
   /// From one row to the next, in elements, within runs of neighbours.
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
-  /// How many rows, from this one on, are a step apart.
+  /// How many rows, starting with this one, are one step apart.
   [[nodiscard]] std::int64_t neighbours(std::int64_t row) const noexcept {
     return run_ - row % run_;
   }

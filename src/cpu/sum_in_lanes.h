@@ -1,11 +1,11 @@
-// Sums that compilers can take several terms at a time of, in one order for all.
+// Sums that compilers can vectorize, in an order that is the same for all targets.
 #pragma once
 
 #include <cstdint>
 
 namespace tautstring::detail {
 
-/// The sum of term(0) .. term(count - 1), every eighth by itself.
+/// The sum of term(0) .. term(count - 1), in eight partial sums.
 template <class Term>
 double sum_in_lanes(std::int64_t count, const Term& term) noexcept {
   constexpr std::int64_t kLanes = 8;

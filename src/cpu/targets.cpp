@@ -33,7 +33,7 @@ class ExpectedText {
     }
   }
 
-  std::array<char, 128> text_{};  // its last character stays the end
+  std::array<char, 128> text_{};  // the last character stays 0
   std::size_t used_ = 0;
 };
 

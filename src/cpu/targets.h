@@ -1,4 +1,4 @@
-// The instruction sets this processor and this build have.
+// The instruction sets that both this processor and this build support.
 #pragma once
 
 #include <array>
@@ -30,25 +30,25 @@ class CpuTargetList {
   std::size_t count_ = 0;
 };
 
-/// Plain C++: for where there is no vector code, and to compare it with.
+/// Plain C++: used where there is no vector code, and to compare the vector code with.
 extern const CpuTarget kPortableTarget;
 
-/// Adds what Highway made of the vector code (vector/vector_targets.cpp).
+/// Adds the targets that Highway compiled the vector code for (vector/vector_targets.cpp).
 void add_vector_targets(CpuTargetList& list) noexcept;
 
-/// All that can run here.
+/// All targets that can run here.
 const CpuTargetList& cpu_target_list() noexcept;
 
-/// The fastest where `wanted` is null or empty, else the one of that name; null
-/// where the list has none.
+/// Returns the fastest target if `wanted` is null or empty, else the one of that name; null if the
+/// list has none.
 const CpuTarget* find_cpu_target(const char* wanted) noexcept;
 
-/// Whether calls can run: not where the environment variable TAUTSTRING_CPU asks for
-/// an instruction set that is not in the list.
+/// Whether calls can run: an error if the environment variable TAUTSTRING_CPU names an instruction
+/// set that is not in the list.
 Status cpu_target_status() noexcept;
 
-/// The one that calls use: what TAUTSTRING_CPU asks for, or the fastest. Where
-/// cpu_target_status() is an error no call gets here.
+/// The target that calls use: the one that TAUTSTRING_CPU names, or the fastest. Not called if
+/// cpu_target_status() is an error.
 const CpuTarget& chosen_cpu_target() noexcept;
 
 }  // namespace tautstring::detail

@@ -17,7 +17,7 @@
 namespace tautstring {
 namespace {
 
-/// What tells a forked child from its parent.
+/// Distinguishes a forked child from its parent.
 long process_id() noexcept {
 #if __has_include(<unistd.h>)
   return static_cast<long>(getpid());
@@ -28,8 +28,8 @@ long process_id() noexcept {
 
 }  // namespace
 
-/// The helpers of one process. A run opens for guests: helpers that wake up in time take part and
-/// leave when no task is left. The caller waits for those that came, never for one to wake up.
+/// The helpers of one process. A run is open to guests: helpers that wake up in time take part and
+/// leave when no task is left. The caller waits for those that joined, never for one to wake up.
 class ThreadExecutor::Helpers {
  public:
   Helpers() noexcept = default;
@@ -72,14 +72,14 @@ class ThreadExecutor::Helpers {
     std::jthread thread;  // last, since it reads the others
   };
 
-  /// Sees to it that there are as many helpers, or as many as the system grants.
+  /// Starts helpers until there are `wanted`, or as many as the system allows.
   void start(int wanted) noexcept {
     try {
       while (static_cast<int>(helpers_.size()) < wanted) {
         helpers_.push_back(std::make_unique<Helper>(*this));
       }
     } catch (const std::exception&) {
-      // No memory or no thread: those that did start, and the caller, take all tasks.
+      // Out of memory or threads: the helpers that did start, and the caller, take all tasks.
     }
   }
 
@@ -94,7 +94,7 @@ class ThreadExecutor::Helpers {
     }
   }
 
-  /// Takes part in the run that is open, if there is one. After that its task may be read.
+  /// Joins the open run, if there is one. After that, its task may be read.
   bool enter() noexcept {
     int guests = guests_;
     while (guests >= 0) {
@@ -110,7 +110,7 @@ class ThreadExecutor::Helpers {
   const long process_ = process_id();
   std::atomic<bool> is_busy_{false};
   std::atomic<bool> ends_{false};
-  std::atomic<int> guests_{kClosed};  // at work in the open run; below 0: closed
+  std::atomic<int> guests_{kClosed};  // working in the open run; below 0: closed
   void (*task_)(void* argument, int i) = nullptr;
   void* argument_ = nullptr;
   int count_ = 0;
@@ -125,7 +125,7 @@ ThreadExecutor::ThreadExecutor(int threads) noexcept
 
 ThreadExecutor::~ThreadExecutor() {
   Helpers* helpers = helpers_;
-  // Those of a forked child's parent do not run here and cannot be joined.
+  // In a forked child, the parent's helpers do not run and cannot be joined.
   if (helpers != nullptr && helpers->are_of_this_process()) delete helpers;
 }
 

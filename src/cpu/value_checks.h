@@ -11,7 +11,7 @@
 
 namespace tautstring::detail {
 
-/// The batch of an array alone: dimensions that it is broadcast over count once.
+/// The batch of the array itself: dimensions that it is broadcast over have size 1.
 inline Rows own_rows(const ConstRowArray& array, Rows rows) noexcept {
   rows.count = rows.count == 0 ? 0 : 1;
   for (int d = 0; d < rows.batch_dims; ++d) {
@@ -21,15 +21,15 @@ inline Rows own_rows(const ConstRowArray& array, Rows rows) noexcept {
   return rows;
 }
 
-/// Where element i of a row stands in its array, counted in row-major order.
+/// The index of element i of a row in its array, in row-major order.
 inline std::int64_t flat_index(const Rows& rows, std::int64_t row, std::int32_t i,
                                std::int32_t size) noexcept {
-  std::int64_t behind = 1;  // elements of the dimensions behind dim
+  std::int64_t behind = 1;  // elements of the dimensions after dim
   for (int d = rows.dim; d < rows.batch_dims; ++d) behind *= rows.batch_shape[d];
   return (row / behind * size + i) * behind + row % behind;
 }
 
-/// Without a branch an element, so that compilers can do many at a time.
+/// Without a branch per element, so that compilers can vectorize it.
 template <class Allowed>
 bool all_allowed(const RowSpan<const void>& row, Allowed allowed) noexcept {
   return with_storage(row.dtype, [&](auto storage) {
@@ -47,8 +47,8 @@ bool all_allowed(const RowSpan<const void>& row, Allowed allowed) noexcept {
   });
 }
 
-/// Whether all of a row is finite and not negative, which is always allowed. Where
-/// that takes longer to find out it says no.
+/// Whether all of a row is finite and not negative, which is always allowed. Returns false where
+/// that would take longer to determine.
 inline bool is_surely_allowed(const RowSpan<const void>& row) noexcept {
   const auto measured = [&](auto storage) {
     using T = decltype(storage);
@@ -63,8 +63,8 @@ inline bool is_surely_allowed(const RowSpan<const void>& row) noexcept {
   return row.dtype == DType::float64 && measured(double{});
 }
 
-/// Looks at every element of an array once, however often it is broadcast;
-/// returns the first that is not allowed.
+/// Checks every element of an array once, even if it is broadcast; returns the first one that is
+/// not allowed.
 template <class Allowed>
 Status check_values(const ConstRowArray& array, const Rows& batch, const char* name,
                     const char* expected, Allowed allowed) noexcept {
@@ -90,7 +90,7 @@ inline Status check_lam(const RowLam& lam, const Rows& rows) noexcept {
                       [](auto value) { return is_allowed_lam(value); });
 }
 
-/// Of images, by their names.
+/// Checks the lams of images, which have names.
 inline Status check_lams(const ImageLam& lam_rows, const ImageLam& lam_cols) noexcept {
   for (const ImageLam* lam : {&lam_rows, &lam_cols}) {
     Status status = check_lam(lam->of_lines, lam->lines);
