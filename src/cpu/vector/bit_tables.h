@@ -1,4 +1,4 @@
-// Tables that turn the bits of a mask into lanes.
+// Tables that expand the bits of a mask into lanes.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ inline constexpr std::array<std::uint64_t, 256> kPrefixCounts = [] {
   return table;
 }();
 
-/// Byte j of entry b: the place of the j-th set bit of b.
+/// Byte j of entry b: the index of the j-th set bit of b.
 inline constexpr std::array<std::uint64_t, 256> kSetBits = [] {
   std::array<std::uint64_t, 256> table{};
   for (std::uint32_t b = 0; b < 256; ++b) {
@@ -31,8 +31,8 @@ inline constexpr std::array<std::uint64_t, 256> kSetBits = [] {
   return table;
 }();
 
-/// Byte i of entry b: how many bits it is from the last set bit at or before i, 1
-/// where that is i itself. b is odd.
+/// Byte i of entry b: the number of bits from the last set bit at or before i up to i (1 if bit i
+/// itself is set). b is odd.
 inline constexpr std::array<std::uint64_t, 256> kCountsFromSetBit = [] {
   std::array<std::uint64_t, 256> table{};
   for (std::uint32_t b = 1; b < 256; b += 2) {
@@ -45,7 +45,7 @@ inline constexpr std::array<std::uint64_t, 256> kCountsFromSetBit = [] {
   return table;
 }();
 
-/// Byte i of entry b: the place of the first set bit at or behind i, or 0.
+/// Byte i of entry b: the index of the first set bit at or after i, or 0.
 inline constexpr std::array<std::uint64_t, 256> kNextSetBits = [] {
   std::array<std::uint64_t, 256> table{};
   for (std::uint32_t b = 0; b < 256; ++b) {

@@ -1,10 +1,9 @@
-// The direct method (step/direct.h) on one job a lane. Per-target; see
-// vector/lane_jobs.h.
+// The direct method (step/direct.h) on one job per lane. Per-target; see vector/lane_jobs.h.
 //
-// A lane takes kSteps samples at a time, a round, then stops to look: where it
-// found a jump it goes back to behind the last touch, where its job is done or
-// used up its credit it takes the next one. None of this branches. kGroups
-// vectors are worked on at the same time, as each waits for its own last result.
+// A lane takes kSteps samples at a time (a round), then stops. A lane that found a jump goes back
+// to the sample after the last touch; a lane whose job is done or has used up its credit takes the
+// next one. None of this branches. kGroups vectors are processed at the same time, as each waits
+// for its own previous result.
 #if defined(TAUTSTRING_DIRECT_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_DIRECT_LANES_INL_H_
 #undef TAUTSTRING_DIRECT_LANES_INL_H_
@@ -26,12 +25,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
-/// The variants differ in speed alone: every lane computes the same.
+/// The variants differ only in speed: every lane computes the same.
 template <int kSteps_, int kGroups_, bool kInStep_>
 struct Shape {
   static constexpr int kSteps = kSteps_;
   static constexpr int kGroups = kGroups_;
-  static constexpr bool kInStep = kInStep_;  // start a segment of short ones without stopping
+  static constexpr bool kInStep = kInStep_;  // start a new segment without stopping, for short
+                                             // segments
 };
 
 template <class T, class Shape, JobEnd kEnd, bool kEdges>
@@ -50,18 +50,17 @@ class DirectLanes {
   static constexpr int kSteps = Shape::kSteps;
   static constexpr int kGroups = Shape::kGroups;
 
-  /// How many samples of a lane are loaded together: more than these would not
-  /// stay in registers.
+  /// How many samples of a lane are loaded together: more would not stay in registers.
   static constexpr int kLoad = 4;
 
-  /// Codes are written where a lane starts a segment: at once, whether it does or
-  /// not, or, where that would be many lanes for few codes, by way of notes.
+  /// Codes are written where a lane starts a segment: either at once, for all lanes whether they do
+  /// or not, or through notes, if many lanes would write few codes.
   static constexpr bool kNoted = sizeof(T) == 4 && kLanes >= 8 && !Shape::kInStep;
   static constexpr std::size_t kNotes = 1024;
   static constexpr int kCodeShift = 30;  // in a note, above the sample
 
-  /// Whether rounds in which no job ends have code of their own. It is shorter by
-  /// an eighth, which only the widest vectors gain by.
+  /// Whether rounds in which no job ends have code of their own. It is an eighth shorter, which
+  /// helps only the widest vectors.
   static constexpr bool kEndsApart = kLanes * sizeof(T) == 64 && !Shape::kInStep;
 
   struct Group {
@@ -75,29 +74,29 @@ class DirectLanes {
     VI last;
     VI credit;
     M alive;
-    M fresh;               // those at the start of a segment
-    M min_here, max_here;  // in step: those that touched at the last sample taken
+    M fresh;               // lanes at the start of a segment
+    M min_here, max_here;  // in step: lanes that touched at the last sample taken
     V u_end;
     V lam_min, lam_max;  // kEdges: lam where it last touched
   };
 
-  /// What a group needs from one stop to the next only.
+  /// State of a group between two stops.
   struct Round {
     M going;
-    M up;      // those that jumped up
+    M up;      // lanes that jumped up
     VI ahead;  // samples up to the last
-    VI k0;     // as it was
+    VI k0;     // at the start of the round
     VI codes;  // of the samples taken, a byte each
     V length;  // of the segment, for lanes that go on
   };
 
-  /// The sample before the first of a round, of each lane: not part of it, as it must
-  /// be in memory and the rest in registers.
+  /// The sample before the first of a round, per lane: not part of Round, as it must be in memory
+  /// and the rest in registers.
   struct Places {
     HWY_ALIGN TI of[kLanes];
   };
 
-  /// Between them the dual variable must stay behind a sample.
+  /// The bounds of the dual variable after a sample.
   struct Bounds {
     V high, low;
   };
@@ -129,7 +128,7 @@ class DirectLanes {
     g.fresh = g.alive;
   }
 
-  /// Gives the next jobs to the lanes of `wanted`, lane by lane.
+  /// Assigns the next jobs to the lanes of `wanted`, in order.
   HWY_INLINE void take_jobs(Group& g, MI wanted) noexcept {
     const auto lanes = Spread<D>(wanted);
     const VI one = hn::Set(di, TI{1});
@@ -215,8 +214,8 @@ class DirectLanes {
     }
   }
 
-  /// Lets the lanes that are still going take their j-th sample of the round. What
-  /// the others compute is not used, so only what they remember is masked.
+  /// Lets the lanes that are still going take their j-th sample of the round. What the others
+  /// compute is not used, so only their state is masked.
   template <bool kMayEnd>
   HWY_INLINE void take_sample(Group& g, Round& r, int j, V x, V lam) noexcept {
     const VI one = hn::Set(di, TI{1});
@@ -284,8 +283,8 @@ class DirectLanes {
     }
   }
 
-  /// Lanes whose segment ended with the sample before start the next without a stop:
-  /// all that is behind is read once. Returns which.
+  /// Lanes whose segment ended with the sample before start the next one without a stop, as no
+  /// sample must be read again. Returns these lanes.
   static HWY_INLINE M restart_in_step(Group& g, Round& r, int j, M falls, M rises) noexcept {
     const M restarts = hn::Or(falls, rises);
     const MI restarts_index = hn::RebindMask(di, restarts);
@@ -303,7 +302,7 @@ class DirectLanes {
     const MI up = hn::RebindMask(di, r.up);
     const M stopped = hn::AndNot(r.going, g.alive);
     const MI stopped_index = hn::RebindMask(di, stopped);
-    // A sample that a lane jumped at is not taken, be it the last.
+    // A sample at which a lane jumped is not taken, even if it is the last.
     const MI ended = hn::And(stopped_index, hn::Eq(g.k, g.last));
     const MI jumped = hn::AndNot(ended, stopped_index);
     const VI segment_last = hn::IfThenElse(up, g.k_max, g.k_min);
@@ -337,8 +336,8 @@ class DirectLanes {
     g.fresh = hn::And(stopped, g.alive);
   }
 
-  /// Bytes behind the samples that a round started from: the last of them may lie
-  /// behind the job, where others write.
+  /// Writes bytes after the samples that a round started from: the last of them may lie past the
+  /// end of the job, where others write.
   HWY_INLINE void write_codes(const Places& from, VI bytes) noexcept {
     HWY_ALIGN TI codes[kLanes];
     hn::Store(bytes, di, codes);

@@ -1,4 +1,4 @@
-// Chooses among the shapes and kinds of DirectLanes. Per-target.
+// Selects the shape and kind of DirectLanes. Per-target.
 #if defined(TAUTSTRING_FIND_JUMPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_FIND_JUMPS_INL_H_
 #undef TAUTSTRING_FIND_JUMPS_INL_H_
@@ -13,14 +13,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
-/// Vectors of few lanes leave room for one more of them.
+/// With few lanes per vector there are registers for one more vector.
 template <class T>
 inline constexpr int kUsualGroups = hn::MaxLanes(hn::ScalableTag<T>()) <= 4 ? 3 : 2;
 
 using SingleSamples = Shape<4, 2, true>;
 template <class T>
 using MediumSegments = Shape<8, kUsualGroups<T>, false>;
-#ifdef TAUTSTRING_SANITIZED  // minutes of compile time, and the same code but for its numbers
+#ifdef TAUTSTRING_SANITIZED  // would take minutes to compile, for code that differs only in its
+                             // constants
 template <class T>
 using ShortSegments = MediumSegments<T>;
 template <class T>
@@ -32,7 +33,7 @@ template <class T>
 using LongSegments = Shape<16, 2, false>;
 #endif
 
-/// Each variant a function of its own: compilers do not do well with all in one.
+/// Each variant is a function of its own: compilers optimize all of them in one poorly.
 template <class T, class Shape, JobEnd kEnd, bool kEdges>
 HWY_NOINLINE void run_lanes(const LaneJobs<T>& jobs, FoundJumps& found) noexcept {
   DirectLanes<T, Shape, kEnd, kEdges>(jobs, found).run();
@@ -49,7 +50,7 @@ void find_jumps_of(const LaneJobs<T>& jobs, LaneShape shape, FoundJumps& found) 
   }
 }
 
-/// One lam an edge is rare enough for two variants to do.
+/// One lam per edge is rare, so two variants are enough.
 template <class T, JobEnd kEnd>
 void find_jumps_by_edge(const LaneJobs<T>& jobs, LaneShape shape, FoundJumps& found) noexcept {
   if (shape == LaneShape::single_samples) {

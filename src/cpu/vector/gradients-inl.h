@@ -1,12 +1,11 @@
-// Gradients of rows: the mean of the incoming gradient over every segment, read
-// once and written once. Per-target.
+// Gradients of rows: the mean of the incoming gradient over every segment, which is read once and
+// written once. Per-target.
 //
-// A row is cut into blocks of a vector's lanes, counted from its start. Within a
-// block, sums double their reach in each step as far as no segment starts in
-// between, so that the lane at a segment's end holds its sum; the quotient there
-// is then handed to all lanes of the segment. What a block leaves open, the next
-// one goes on with; so a block is written when the one behind it is done. All
-// masks this takes are made from the codes beforehand, many words at a time.
+// A row is cut into blocks of one vector each, from its start. Within a block, sums double their
+// reach in each step as long as no segment starts in between, so that the lane at the end of a
+// segment has its sum. The quotient there is then copied to all lanes of the segment. A segment
+// that is open at the end of a block is continued in the next one, so a block is written after the
+// next one is done. All the masks are made from the codes beforehand, many words at a time.
 #if defined(TAUTSTRING_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_GRADIENTS_INL_H_
 #undef TAUTSTRING_GRADIENTS_INL_H_
@@ -29,11 +28,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
-/// Words of codes that are looked at together.
+/// Words of codes that are read together.
 inline constexpr std::int32_t kGroupWords = 32;
 
-/// What the codes of a group of words say about segments: sets of samples, a bit
-/// each. "Block" means kLanes samples.
+/// The segments of a group of words, from its codes: sets of samples, one bit each. "Block" means
+/// kLanes samples.
 template <std::int32_t kLanes>
 struct SegmentSets {
   static constexpr std::int32_t kBlocks = kGroupWords * kCodesPerWord / kLanes;
@@ -44,13 +43,13 @@ struct SegmentSets {
   Set ends;
   Set single;     // segments of one sample
   Set continued;  // of the segment that began before the block
-  Set open;       // of the segment that goes on behind the block
+  Set open;       // of the segment that continues after the block
   Set up;         // jumps
   Set down;
-  Set joined[kReaches];   // not a start, and nor are the 2^r - 1 samples before it in its block
+  Set joined[kReaches];   // not a start, nor is any of the 2^r - 1 samples before it in its block
   bool has_long_reach;    // some of joined[2] and above are set
   bool has_whole_blocks;  // without an end
-  // For 16 lanes, a block a word: starts with the first lane, and ends from bit 15 down.
+  // For 16 lanes, one word per block: starts including the first lane, and ends from bit 15 down.
   Set block_starts;
   Set reversed_ends;
 };
@@ -73,8 +72,7 @@ template <class D>
 HWY_INLINE hn::Mask<D> block_mask(D d, const std::uint16_t* set, std::int32_t b) noexcept {
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
 #if HWY_TARGET <= HWY_AVX3
-  // Compilers would go through a general register, and few of these ways can be
-  // gone in a cycle.
+  // Compilers would go through a general register, and few such moves can be made per cycle.
   hn::Mask<D> mask;
   if constexpr (kLanes == 16) {
     asm("kmovw %1, %0" : "=k"(mask.raw) : "m"(set[b]));
@@ -88,8 +86,8 @@ HWY_INLINE hn::Mask<D> block_mask(D d, const std::uint16_t* set, std::int32_t b)
 }
 
 #if HWY_TARGET <= HWY_AVX3
-/// Highway does not switch on the part of AVX-512 that this is from; that it is
-/// there is asked for (targets.cpp).
+/// Highway does not enable the AVX-512 extension of this instruction; targets.cpp checks that the
+/// processor has it.
 template <class V>
 HWY_INLINE V leading_zeros(V v) noexcept {
   asm("vplzcntd %1, %0" : "=v"(v.raw) : "v"(v.raw));
@@ -111,13 +109,13 @@ class SegmentReader {
     for (std::uint32_t w = 0; w < kGroupWords; ++w) place_in_row_[w] = w % row_words_;
   }
 
-  /// The next group, if there is one.
+  /// Reads the next group, if there is one.
   template <bool kSigns>
   HWY_NOINLINE void read(Sets& sets) noexcept {
     if (left_ <= 0) return;
     const std::uint32_t* words = words_;
     std::uint32_t last_words[kGroupWords + 1] = {};
-    if (left_ <= kGroupWords) {  // not a byte behind them may be read
+    if (left_ <= kGroupWords) {  // no byte after them may be read
       std::memcpy(last_words, words, static_cast<std::size_t>(left_) * sizeof(words[0]));
       words = last_words;
     }
@@ -135,7 +133,7 @@ class SegmentReader {
  private:
   using DWord = hn::ScalableTag<std::uint32_t>;
   using VWord = hn::Vec<DWord>;
-  using D = hn::ScalableTag<std::uint16_t>;  // a lane has the bits of a word's samples
+  using D = hn::ScalableTag<std::uint16_t>;  // a lane has one bit per sample of a word
   using V = hn::Vec<D>;
 
   struct Flags {
@@ -143,7 +141,7 @@ class SegmentReader {
     V whole_blocks;
   };
 
-  /// Every second bit, from the lowest on, moved together.
+  /// Moves every second bit, starting with the lowest, together.
   static HWY_INLINE VWord squeeze(VWord v) noexcept {
     const DWord d;
     v = hn::And(v, hn::Set(d, 0x55555555));
@@ -199,14 +197,14 @@ class SegmentReader {
     VWord start_behind;
   };
 
-  /// Loads words, with the start of every row as a start and what is behind its
-  /// end as segments of their own; none of these has a sign.
+  /// Loads words, with the start of every row as a start and all that follows its end as segments
+  /// of their own; none of these has a sign.
   HWY_INLINE Words load_words(const std::uint32_t* words, std::int32_t w) noexcept {
     const DWord d;
     const VWord row_words = hn::Set(d, row_words_);
     const VWord place = hn::LoadU(d, place_in_row_ + w);
     const VWord further = hn::Add(place, hn::Set(d, kGroupWords % row_words_));
-    // Less by a row where that is not below 0.
+    // Minus one row, unless that is below 0.
     hn::StoreU(hn::Min(further, hn::Sub(further, row_words)), d, place_in_row_ + w);
     const auto is_first = hn::Eq(place, hn::Zero(d));
     const auto is_last = hn::Eq(hn::Add(place, hn::Set(d, 1)), row_words);
@@ -251,8 +249,8 @@ class SegmentReader {
     read_reaches(start, end, w, sets, flags);
   }
 
-  /// A lane is continued if it and all before it in its block are no starts, and
-  /// open if it and all behind it are no ends.
+  /// A lane is continued if neither it nor any lane before it in its block is a start, and open if
+  /// neither it nor any lane after it is an end.
   HWY_INLINE void read_reaches(V start, V end, std::int32_t w, Sets& sets, Flags& flags) noexcept {
     const D d;
     V continued = hn::Not(start);
@@ -298,7 +296,7 @@ inline constexpr LaneBits kLaneBits = [] {
 }();
 #endif
 
-/// A word in both halves of every lane: straight from memory.
+/// A word in both halves of every lane, directly from memory.
 template <class DI>
 HWY_INLINE hn::Vec<DI> broadcast_word(DI di, const std::uint16_t& word) noexcept {
   return hn::BitCast(di, hn::Set(hn::ScalableTag<std::uint16_t>(), word));
@@ -314,7 +312,7 @@ HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> load_bytes(D d,
   return hn::PromoteTo(di32, hn::LoadU(du8, reinterpret_cast<const std::uint8_t*>(&bytes)));
 }
 
-/// Numbers of samples by lane: as what divides fastest.
+/// Numbers of samples by lane, in the type that divides fastest.
 #if HWY_TARGET <= HWY_AVX3
 template <class D>
 using CountTag = hn::RebindToSigned<D>;
@@ -350,7 +348,7 @@ HWY_INLINE hn::Vec<CountTag<D>> count_places(D d, const SegmentSets<hn::MaxLanes
 }
 
 #if HWY_TARGET <= HWY_AVX3
-/// One by every number of samples that two blocks can have of a segment.
+/// 1 / count for every number of samples that a segment can have in two blocks.
 template <class T>
 struct Reciprocals {
   alignas(64) T of[128 / sizeof(T)];
@@ -363,8 +361,8 @@ inline constexpr Reciprocals<T> kReciprocals = [] {
 }();
 #endif
 
-/// sum / count. AVX-512 multiplies, with one and the same rounding of 1 / count
-/// whether count is below two blocks or not.
+/// sum / count. AVX-512 multiplies, with the same rounding of 1 / count whether count is below two
+/// blocks or not.
 template <bool kBelowTwoBlocks, class D>
 HWY_INLINE hn::Vec<D> divide(D d, hn::Vec<D> sum, hn::Vec<CountTag<D>> count) noexcept {
 #if HWY_TARGET <= HWY_AVX3
@@ -386,8 +384,8 @@ HWY_INLINE hn::Vec<D> divide(D d, hn::Vec<D> sum, hn::Vec<CountTag<D>> count) no
 #endif
 }
 
-/// For the lanes of block b: the lane of the segment's end; any where it does not
-/// end in the block.
+/// For the lanes of block b: the lane of the segment's end; any lane if it does not end in the
+/// block.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToSigned<D>> find_ends(D d, const SegmentSets<hn::MaxLanes(D())>& sets,
                                                     std::int32_t b) noexcept {
@@ -397,7 +395,7 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> find_ends(D d, const SegmentSets<hn::M
   if constexpr (kLanes == 16) {
     const auto ends =
         hn::And(broadcast_word(di, sets.reversed_ends[b]), hn::Load(di, kLaneBits.from));
-    return leading_zeros(ends);  // 16 too many, or 32: only the lower four bits count
+    return leading_zeros(ends);  // too large by 16 or 32: only the lower four bits count
   }
 #endif
   if constexpr (kLanes <= 8) {
@@ -427,10 +425,9 @@ HWY_INLINE hn::Vec<D> lanes_before(D d, hn::Vec<D> before, hn::Vec<D> v) noexcep
 #endif
 }
 
-/// What samples are counted from: 0, or where all of the first block lie further
-/// from it than from one another, the one nearest to it. Sums are then accurate
-/// to a fraction of the row's range: it is not less than half the largest size,
-/// or than any difference to that sample.
+/// The offset to subtract from samples: 0, or, if all of the first block are further from 0 than
+/// from one another, the one nearest to 0. Sums are then accurate to a fraction of the row's range:
+/// the range is at least half the largest size, or at least any difference to that sample.
 template <class T>
 HWY_INLINE T choose_origin(const T* g, std::int32_t n) noexcept {
   const hn::ScalableTag<T> d;
@@ -451,15 +448,14 @@ HWY_INLINE T choose_origin(const T* g, std::int32_t n) noexcept {
                                                                                        : T{0};
 }
 
-/// Writes what is asked for of a row, block by block, from the means of its
-/// segments.
+/// Writes the requested gradients of a row, block by block, from the means of its segments.
 template <class T, LamGradient kLam>
 class GradientWriter {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
   using M = hn::Mask<D>;
   static constexpr std::int32_t kLanes = hn::MaxLanes(D());
-  /// Blocks whose terms are added in T.
+  /// Number of blocks whose terms are added in T.
   static constexpr std::int32_t kBlocksTogether = 16;
 
  public:
@@ -498,7 +494,7 @@ class GradientWriter {
     at_ += kLanes;
   }
 
-  /// The gradient of a lam that the row shares.
+  /// The gradient of the row's lam.
   HWY_INLINE double lam() noexcept {
     settle();
     return sharp_ ? -row_lam_ : row_lam_;
@@ -508,7 +504,7 @@ class GradientWriter {
   HWY_INLINE void write_x(const Block& block, std::int32_t count) noexcept {
     const D d;
     V x = block.means;
-    if (sharp_) {  // 2 g less what goes through the prox
+    if (sharp_) {  // 2 g minus the gradient through the prox
       const V g = load_before(d, g_ + at_, count);
       x = hn::IfThenElse(block.single, g, hn::Add(g, hn::Sub(g, x)));
     }
@@ -548,8 +544,7 @@ class GradientWriter {
   V before_ = hn::Zero(D());
 };
 
-/// Sums over the part of its segment that lies before a lane in its block, and the
-/// lane itself.
+/// Computes for each lane the sum over its segment within the block, up to and including the lane.
 template <int kFirst, int kLast, class D>
 HWY_INLINE hn::Vec<D> lengthen_sums(D d, hn::Vec<D> sum, const SegmentSets<hn::MaxLanes(D())>& sets,
                                     std::int32_t b) noexcept {
@@ -563,8 +558,8 @@ HWY_INLINE hn::Vec<D> lengthen_sums(D d, hn::Vec<D> sum, const SegmentSets<hn::M
   }
 }
 
-/// The blocks of rows, one after the other. Groups are read one ahead, so that
-/// nothing waits for them, and the last one stays for blocks not yet written.
+/// Steps through the blocks of rows. Groups are read one ahead, so that nothing waits for them, and
+/// the previous one is kept for blocks not yet written.
 template <std::int32_t kLanes, bool kSigns>
 class BlockReader {
  public:
@@ -576,10 +571,10 @@ class BlockReader {
     reader_.template read<kSigns>(groups_[1]);
   }
 
-  /// The group of the block at hand.
+  /// The group of the current block.
   [[nodiscard]] HWY_INLINE const Sets& sets() const noexcept { return *sets_; }
 
-  /// Steps over a block; returns the next one's place in its group.
+  /// Steps over a block; returns the index of the next one in its group.
   HWY_INLINE std::int32_t step(std::int32_t b) noexcept {
     if (HWY_LIKELY(b + 1 < Sets::kBlocks)) return b + 1;
     sets_ = &groups_[current_ = (current_ + 1) % 3];
@@ -615,8 +610,7 @@ class RowAverager {
         writer_(rows, row),
         quotients_(quotients) {}
 
-  /// `b` is the first block's place in its group; returns that of the one behind
-  /// the last.
+  /// `b` is the index of the first block in its group; returns that of the one after the last.
   HWY_INLINE std::int32_t run(Reader& reader, std::int32_t b) noexcept {
     for (std::int32_t i = 0; i < n_;) {
       const Sets& sets = reader.sets();
@@ -653,9 +647,8 @@ class RowAverager {
     return k;
   }
 
-  /// Full blocks, each of which has an end of a segment. All are
-  /// divided before the first is placed: in the processor's reach are then more of
-  /// them, and nothing waits for a division.
+  /// Full blocks, each of which has an end of a segment. All are divided before the first is
+  /// placed: the processor can then overlap more of them, and nothing waits for a division.
   HWY_INLINE void average_blocks(const Sets& sets, std::int32_t i, std::int32_t b,
                                  std::int32_t count) noexcept {
     if (sets.has_long_reach) {
@@ -679,7 +672,7 @@ class RowAverager {
     }
   }
 
-  /// Blocks between, that are part of one segment.
+  /// The blocks in between, which are part of one segment.
   struct WholeBlocks {
     std::int32_t count;
     M up;  // the jump at the first
@@ -725,7 +718,7 @@ class RowAverager {
     return hn::Add(divide<kBelowTwoBlocks>(d, all, count), origin_);
   }
 
-  /// Hands means to their segments' lanes, those of the blocks before too.
+  /// Copies means to the lanes of their segments, including those of the blocks before.
   HWY_INLINE void place(V x, V quotients, const Sets& sets, std::int32_t b) noexcept {
     const D d;
     const V mean = hn::TableLookupLanes(quotients, hn::IndicesFromVec(d, find_ends(d, sets, b)));
@@ -759,10 +752,10 @@ class RowAverager {
   std::int32_t n_;
   V origin_;
   Writer writer_;
-  V open_sum_ = hn::Zero(D());  // of the segment that goes on behind the block
+  V open_sum_ = hn::Zero(D());  // of the segment that continues after the block
   hn::Vec<DC> open_count_ = hn::Zero(DC());
   WholeBlocks whole_ = {0, no_lanes(), no_lanes()};
-  bool waits_ = false;  // a block, for the mean of its open segment
+  bool waits_ = false;  // whether a block waits for the mean of its open segment
   M open_ = no_lanes();
   typename Writer::Block waiting_ = {hn::Zero(D()), no_lanes(), no_lanes(), no_lanes()};
   T* quotients_;  // of a group's blocks

@@ -1,4 +1,4 @@
-// What the vector code finds jumps in: many stretches of samples, one a lane.
+// The jobs in which the vector code finds jumps: many stretches of samples, one per lane.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,10 @@
 
 namespace tautstring::detail {
 
-/// Jobs stand in one tile of memory, so that a lane is an index into it. Arrays
-/// by job are readable for kLaneSlack entries behind the last job; there `last` is
-/// kNoJob and `first` a sample for idle lanes to be at. Lanes read kReadAhead
-/// samples of x, edge_lam and codes behind a job, or behind where they are idle,
-/// and may write back the codes that are there.
+/// All jobs are in one tile, so that a lane is an index into it. Arrays by job are readable for
+/// kLaneSlack entries after the last job; there `last` is kNoJob and `first` is a sample where idle
+/// lanes can stay. Lanes read kReadAhead samples of x, edge_lam and codes past the end of a job, or
+/// past the sample where they are idle, and may write back the codes that are there.
 template <class T>
 struct LaneJobs {
   std::int32_t count = 0;
@@ -20,20 +19,21 @@ struct LaneJobs {
   const std::int32_t* last = nullptr;
   const T* lam = nullptr;      // by job
   const T* u_start = nullptr;  // by job: the dual variable before it; null: 0
-  const T* u_end = nullptr;    // by job: behind it (JobEnd::piece)
+  const T* u_end = nullptr;    // by job: after it (JobEnd::piece)
   const T* x = nullptr;
-  const T* edge_lam = nullptr;  // by sample: lam of the edge behind it, 0 behind a row; null: `lam`
+  const T* edge_lam = nullptr;  // by sample: lam of the edge after it, 0 after a row; null: `lam`
 };
 
 inline constexpr std::int32_t kLaneSlack = 16;
 inline constexpr std::int32_t kReadAhead = 16;
-inline constexpr std::int32_t kNoJob = -8;  // also as a sample, where there is room before x
+inline constexpr std::int32_t kNoJob = -8;  // also used as a sample; there is room for that before
+                                            // x
 
-/// Where the jumps go. `codes` is by sample, all `continues` before; a job's first
-/// sample is not marked, one that is handed over may be.
+/// Where the jumps are written. `codes` is by sample and all `continues` before; the first sample
+/// of a job is not marked, one that is handed over may be.
 struct FoundJumps {
   Code* codes = nullptr;
-  HandedOver* handed_over = nullptr;  // room for one a job
+  HandedOver* handed_over = nullptr;  // room for one per job
   std::int32_t handed_over_count = 0;
 };
 

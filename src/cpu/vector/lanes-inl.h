@@ -1,4 +1,4 @@
-// Small things that Highway lacks. Per-target.
+// Small operations that Highway lacks. Per-target.
 #if defined(TAUTSTRING_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_LANES_INL_H_
 #undef TAUTSTRING_LANES_INL_H_
@@ -30,8 +30,8 @@ HWY_INLINE hn::Vec<DI> load_indices(const std::int32_t* indices) {
   }
 }
 
-/// Keeps the compiler from taking what was stored out of the vector again, lane
-/// by lane: loads are cheaper.
+/// Keeps the compiler from extracting the stored values from the vector, lane by lane: loads are
+/// cheaper.
 template <class Array>
 HWY_INLINE void launder(Array& array) {
   asm volatile("" : "+m"(array));
@@ -41,8 +41,7 @@ HWY_INLINE void launder(Array& array) {
 template <class D>
 HWY_INLINE std::uint32_t mask_bits(D d, hn::Mask<D> mask) {
 #if HWY_TARGET <= HWY_AVX3
-  // By one instruction, as g++ 12 at -O1 may spill 16 bits of a mask and then read
-  // 32 from there.
+  // By one instruction, because g++ 12 at -O1 may spill 16 bits of a mask and then reload 32.
   static_assert(hn::MaxLanes(d) == 16 || hn::MaxLanes(d) == 8);
   std::uint32_t bits;
   if constexpr (hn::MaxLanes(d) == 16) {
@@ -52,7 +51,7 @@ HWY_INLINE std::uint32_t mask_bits(D d, hn::Mask<D> mask) {
   }
   return bits;
 #else
-  // As wide as what is stored: a wider load would have to wait for the store.
+  // As wide as the store: a wider load would have to wait for the store.
   std::conditional_t<(hn::MaxLanes(d) > 8), std::uint16_t, std::uint8_t> bits = 0;
   hn::StoreMaskBits(d, mask, reinterpret_cast<std::uint8_t*>(&bits));
   return bits;
@@ -75,7 +74,7 @@ HWY_INLINE hn::Vec<DI> lanes_from_bytes(DI di, std::uint64_t bytes) {
   }
 }
 
-/// In lane i: how many of the bits 0 .. i of `bits` are set, less `base`.
+/// In lane i: how many of the bits 0 .. i of `bits` are set, minus `base`.
 template <class DI>
 HWY_INLINE hn::Vec<DI> count_bits_up_to_lane(DI di, std::uint32_t bits, std::uint32_t base) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
@@ -91,7 +90,7 @@ HWY_INLINE hn::Vec<DI> count_bits_up_to_lane(DI di, std::uint32_t bits, std::uin
   }
 }
 
-/// The lanes whose bits are set, one behind the other.
+/// The lanes whose bits are set, moved together.
 template <class D>
 HWY_INLINE hn::Vec<D> compress_lanes(D d, hn::Vec<D> v, std::uint32_t bits) {
 #if HWY_TARGET <= HWY_AVX3
@@ -113,8 +112,8 @@ HWY_INLINE hn::Vec<D> compress_lanes(D d, hn::Vec<D> v, std::uint32_t bits) {
 #endif
 }
 
-/// Comparisons within a mask: one instruction on AVX-512, which compilers do not
-/// find by themselves.
+/// Comparisons within a mask: one instruction on AVX-512, which compilers do not generate by
+/// themselves.
 template <class D>
 struct Within {
   using V = hn::Vec<D>;
@@ -157,7 +156,7 @@ struct Within {
 #endif
 };
 
-/// Puts the first lanes of a vector, in order, where a mask is set.
+/// Moves the first lanes of a vector, in order, to the lanes where a mask is set.
 template <class D>
 class Spread {
   using DI = hn::RebindToSigned<D>;
@@ -185,7 +184,7 @@ class Spread {
     const DI di;
     const std::uint32_t bits = mask_bits(di, where);
     const auto counts = count_bits_up_to_lane(di, bits, 0);
-    // Lanes before the first set one get -1: any lane does.
+    // Lanes before the first set one get -1; any lane will do for them.
     from_ = hn::Max(hn::Sub(counts, hn::Set(di, 1)), hn::Zero(di));
   }
 
@@ -223,8 +222,8 @@ class LaneShifts {
   }
 };
 
-/// Loads x[from[i]] into lane i where a lane's neighbours in its 128-bit block
-/// get what follows: the raw rows of a transpose.
+/// Loads x[from[i]] into lane i, and the elements after it into the lane's neighbours in its
+/// 128-bit block: the raw rows of a transpose.
 template <class D, class TI>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const hn::TFromD<D>* x, const TI* from) {
   if constexpr (hn::MaxLanes(d) * sizeof(hn::TFromD<D>) == 16) {

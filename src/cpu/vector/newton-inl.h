@@ -1,11 +1,11 @@
-// Projected Newton (step/newton_row.h) on several rows at once, a row a lane. Per-target.
+// Projected Newton (step/newton_row.h) on several rows at once, one row per lane. Per-target.
 //
-// An iteration is two sweeps. Forwards: which edges stay at their bounds, and at each of these the
-// mean of the samples since the one before. Backwards: what each dual variable is with that mean, a
-// running sum from its segment's end, clipped at its bounds; and what this is worth. A lane that
-// has converged keeps its edges while others go on, so that nothing depends on them. One whose
-// whole step does not decrease the objective enough is given up: single rows search for a shorter
-// one.
+// An iteration is two sweeps. The forward sweep finds the edges that stay at their bounds and, at
+// each of them, the mean of the samples since the previous one. The backward sweep computes each
+// dual variable from that mean, as a running sum from the end of its segment, clipped at its
+// bounds, and evaluates the result. A lane that has converged keeps its edges while others
+// continue, so that its result does not depend on them. A lane whose full step does not decrease
+// the objective enough is given up: its row is then solved alone, with a search for a shorter step.
 #if defined(TAUTSTRING_NEWTON_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_NEWTON_INL_H_
 #undef TAUTSTRING_NEWTON_INL_H_
@@ -61,7 +61,7 @@ class NewtonSweeps : NewtonVectors {
     double* x;
     Lams lams;
   };
-  /// What the target is worth.
+  /// How good the target is.
   struct Worth {
     V gap;
     V objective;
@@ -72,7 +72,8 @@ class NewtonSweeps : NewtonVectors {
 
   // --- Rows of pairs ---
 
-  /// Means of pairs, and the bounds of the edges between pairs, which hold twice as much.
+  /// Computes the means of pairs, and the bounds of the edges between pairs, which are twice as
+  /// large.
   static HWY_INLINE Level join_pairs(const Level& row) noexcept {
     const Level pairs = {(row.n + 1) / 2, row.x + std::int64_t{row.n} * kLanes,
                          row.lams.of_pairs(row.n)};
@@ -83,7 +84,7 @@ class NewtonSweeps : NewtonVectors {
     return pairs;
   }
 
-  /// From where the iterations on pairs lead to where the row itself starts, in place.
+  /// Turns the result of the iterations on pairs into the start of the row itself, in place.
   HWY_INLINE void spread_pairs() noexcept {
     const std::int32_t pairs = (level_.n + 1) / 2;
     V right = hn::Zero(D());
@@ -101,7 +102,7 @@ class NewtonSweeps : NewtonVectors {
 
   HWY_INLINE void iterate(int limit) noexcept {
     const D d;
-    // Sums of so many samples are no better.
+    // The rounding error of sums of this many samples.
     const V rounding =
         hn::Mul(range_, hn::Set(d, std::numeric_limits<double>::epsilon() * (level_.n + 4)));
     const V tol = hn::Set(d, rows_.tol);
@@ -125,7 +126,7 @@ class NewtonSweeps : NewtonVectors {
     }
   }
 
-  /// Puts the mean of each segment at its last sample. Lanes that are over keep their segments.
+  /// Stores the mean of each segment at its last sample. Lanes that are done keep their segments.
   HWY_INLINE void find_means() noexcept {
     const D d;
     const V zero = hn::Zero(d);
@@ -147,7 +148,7 @@ class NewtonSweeps : NewtonVectors {
       const V y_behind = hn::Sub(x, hn::Sub(u_behind, u));
       const V rise = hn::Sub(y_behind, y);
       const V lam = level_.lams.at(k);
-      // By a product: where that is 0, of bounds of 1e-300, rows are given up.
+      // By a product: where it underflows to 0, with bounds of 1e-300, rows are given up.
       M is_fixed = hn::And(hn::Ge(hn::Abs(u), lam), hn::Lt(hn::Mul(rise, u), zero));
       if (some_are_over) {
         is_fixed = hn::Or(hn::AndNot(is_over_, is_fixed), hn::And(is_over_, at(rows_.fixed, k)));
@@ -161,7 +162,7 @@ class NewtonSweeps : NewtonVectors {
     }
   }
 
-  /// Moves u to its target, within its bounds.
+  /// Moves u to its target, clipped to its bounds.
   HWY_INLINE Worth aim() noexcept {
     const D d;
     const V zero = hn::Zero(d);
@@ -170,9 +171,9 @@ class NewtonSweeps : NewtonVectors {
     is_wrong_ = hn::MaskFromVec(zero);
     V mean = at(rows_.values, level_.n - 1);
     V target = zero;  // for u
-    V excess = zero;  // that it is clipped by
+    V excess = zero;  // by which it is clipped
     V change = zero;
-    V length = zero;  // of the segment, as far as it has been seen
+    V length = zero;  // of the segment so far
     V u = zero;
     V y_behind = zero;
     for (std::int32_t k = level_.n - 1;; --k) {
@@ -211,7 +212,7 @@ class NewtonSweeps : NewtonVectors {
         const V lost = hn::Sub(excess, excess_behind);
         worth.gap = hn::MulAdd(half(lost), lost, worth.gap);
       }
-      // At a fixed edge there is no excess.
+      // A fixed edge has no excess.
       worth.violation = hn::Max(worth.violation, hn::Abs(hn::IfThenElse(is_wrong, move, excess)));
       put(rows_.u, k - 1, hn::IfThenElse(is_over_, u_before, next));
       u = u_before;
@@ -228,7 +229,7 @@ class NewtonSweeps : NewtonVectors {
     M is_done = hn::And(hn::Gt(iterations_, hn::Zero(d)), hn::LoadMaskBits(d, &rows_.taken));
     if (!hn::AllFalse(d, hn::And(is_wrong_, is_done))) drop_made_up();
     is_done = hn::AndNot(NewtonFinish<Lams>(rows_, level_.lams).finish(), is_done);
-    if constexpr (kByGap) {  // the targets were within the tolerance: are the results, too?
+    if constexpr (kByGap) {  // the targets were within the tolerance: check the results, too
       const V most = hn::Mul(hn::Set(d, rows_.tol), hn::LoadU(d, rows_.objective));
       is_done = hn::And(is_done, hn::Le(hn::LoadU(d, rows_.gap), most));
     }
@@ -236,8 +237,8 @@ class NewtonSweeps : NewtonVectors {
     hn::StoreU(hn::DemoteTo(di, hn::IfThenElseZero(is_done, iterations_)), di, rows_.done);
   }
 
-  /// Frees edges at a bound where the means do not jump as it has it: they came there by rounding.
-  /// Of small integers means are rounded once, so that ties are equal.
+  /// Frees edges at a bound where the means do not jump in its direction: rounding put them there.
+  /// The means of small integers are rounded once, so that ties are equal.
   HWY_INLINE void drop_made_up() noexcept {
     V mean = at(rows_.values, rows_.n - 1);
     for (std::int32_t k = rows_.n - 2; k >= 0; --k) {
@@ -253,7 +254,7 @@ class NewtonSweeps : NewtonVectors {
   Level level_;
   const V range_;
   V iterations_;
-  M is_over_;   // lanes that iterate no more
+  M is_over_;   // lanes that no longer iterate
   M is_wrong_;  // lanes with an edge that is fixed at the wrong bound
 };
 

@@ -1,5 +1,5 @@
-// From the edges that Newton's iterations (newton-inl.h) leave at their bounds to values, codes and
-// dual variables, a row a lane. Per-target.
+// Computes values, codes and dual variables from the edges that Newton's iterations (newton-inl.h)
+// leave at their bounds, one row per lane. Per-target.
 #if defined(TAUTSTRING_NEWTON_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_NEWTON_FINISH_INL_H_
 #undef TAUTSTRING_NEWTON_FINISH_INL_H_
@@ -17,14 +17,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
-/// Makes the results of where edges are at their bounds, by the operations of fill_values and of
+/// Computes the results from the edges at their bounds, by the same operations as fill_values and
 /// NewtonWorker: the same segments give the same bits.
 template <class Lams>
 class NewtonFinish : NewtonVectors {
  public:
   HWY_INLINE NewtonFinish(NewtonLanes& rows, Lams lams) noexcept : rows_(rows), lams_(lams) {}
 
-  /// Returns the lanes where a jump is not as its edge has it.
+  /// Returns the lanes in which a jump contradicts its edge.
   HWY_INLINE M finish() noexcept {
     if (sum_segments() > kRefinedLength) {
       spread();
@@ -38,7 +38,8 @@ class NewtonFinish : NewtonVectors {
   }
 
  private:
-  /// Puts each segment's value at its last sample. Returns the most samples of one.
+  /// Stores the value of each segment at its last sample. Returns the length of the longest
+  /// segment.
   HWY_INLINE double sum_segments() noexcept {
     const D d;
     V x = at(rows_.x, 0);
@@ -59,7 +60,7 @@ class NewtonFinish : NewtonVectors {
     return hn::GetLane(hn::MaxOfLanes(d, hn::Max(longest, sum.length)));
   }
 
-  /// Copies what is at the last samples of segments to all.
+  /// Copies the value at the last sample of each segment to all its samples.
   HWY_INLINE void spread() noexcept {
     V value = at(rows_.values, rows_.n - 1);
     for (std::int32_t k = rows_.n - 2; k >= 0; --k) {
@@ -68,7 +69,7 @@ class NewtonFinish : NewtonVectors {
     }
   }
 
-  /// Once more around the values of long segments, which are then right to the last digits.
+  /// Sums long segments again, around their values, which makes them accurate to the last digits.
   HWY_INLINE void sum_again() noexcept {
     const D d;
     const V refined_length = hn::Set(d, kRefinedLength);
@@ -84,7 +85,7 @@ class NewtonFinish : NewtonVectors {
     }
   }
 
-  /// From values at all samples.
+  /// Computes the dual from the values at all samples.
   HWY_INLINE void store_dual() noexcept {
     const D d;
     const V unscale = unscaling();
@@ -120,7 +121,7 @@ class NewtonFinish : NewtonVectors {
     const D d;
     const V zero = hn::Zero(d);
     const V unscale = unscaling();
-    // To add -0.0 changes nothing, not even a 0's sign.
+    // Adding -0.0 changes nothing, not even the sign of 0.
     const V given_offset = hn::LoadU(d, rows_.offset);
     const V offset = hn::IfThenElse(hn::Eq(given_offset, zero), hn::Neg(zero), given_offset);
     Words words(rows_);
@@ -143,7 +144,7 @@ class NewtonFinish : NewtonVectors {
     }
   }
 
-  /// Over the segment of a sample, up to it.
+  /// The sum over the segment of a sample, up to it.
   struct Sum {
     HWY_INLINE explicit Sum(D d) noexcept
         : rest(hn::Zero(d)), length(hn::Zero(d)), u_left(hn::Zero(d)) {}
@@ -152,13 +153,13 @@ class NewtonFinish : NewtonVectors {
       rest = hn::Add(rest, difference);
       length = hn::Add(length, hn::Set(D(), 1));
     }
-    /// As segment_value has it, where the segment ends with an edge at u.
+    /// The same as segment_value, if the segment ends with an edge at u.
     HWY_INLINE V value_from(V origin, V u) const noexcept {
       const V sum = hn::Add(rest, hn::Sub(u_left, u));
       const V value = hn::Add(origin, hn::Div(sum, length));
       return hn::IfThenElse(hn::Eq(sum, hn::Zero(D())), origin, value);
     }
-    /// Where the edge behind, at u, ends the segment.
+    /// Starts again where the edge after the sample, at u, ends the segment.
     HWY_INLINE void start(M is_end, V u) noexcept {
       rest = hn::IfThenZeroElse(is_end, rest);
       length = hn::IfThenZeroElse(is_end, length);
@@ -170,7 +171,7 @@ class NewtonFinish : NewtonVectors {
     V u_left;
   };
 
-  /// Codes of a word, from the last sample of rows to the first.
+  /// Collects the codes of words, from the last sample of rows to the first.
   class Words {
     using DU = hn::RebindToUnsigned<D>;
     using VU = hn::Vec<DU>;
@@ -181,7 +182,7 @@ class NewtonFinish : NewtonVectors {
           word_(hn::Zero(DU())),
           up_(hn::Set(DU(), std::uint64_t{1} << 2 * ((rows.n - 1) % kCodesPerWord))) {}
 
-    /// Of sample k: whether it starts a segment, and whether that lies lower than the one before.
+    /// Adds sample k: whether it starts a segment, and whether that is lower than the one before.
     HWY_INLINE void add(std::int32_t k, M is_start, M is_down) noexcept {
       const DU d;
       const VU code = hn::IfThenElse(hn::RebindMask(d, is_down), hn::Add(up_, up_), up_);
@@ -193,7 +194,7 @@ class NewtonFinish : NewtonVectors {
       word_ = hn::Zero(d);
       up_ = hn::Set(d, std::uint64_t{1} << 2 * (kCodesPerWord - 1));
     }
-    /// Of the first sample.
+    /// Adds the first sample.
     HWY_INLINE void add_plain() noexcept {
       const DU d;
       const VU plain = hn::Set(d, static_cast<std::uint64_t>(Code::plain));
@@ -203,13 +204,13 @@ class NewtonFinish : NewtonVectors {
    private:
     std::uint64_t* words_;
     VU word_;
-    VU up_;  // that code at the place of the next sample
+    VU up_;  // that code, shifted to the next sample
   };
 
   HWY_INLINE V unscaling() const noexcept {
     return hn::Div(hn::Set(D(), 1), hn::LoadU(D(), rows_.scale));
   }
-  /// As `mirror` has it.
+  /// The same as `mirror`.
   static HWY_INLINE V sharpened(V x, V smooth) noexcept {
     return hn::IfThenElse(hn::Eq(x, smooth), x, hn::Add(x, hn::Sub(x, smooth)));
   }

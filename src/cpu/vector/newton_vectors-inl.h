@@ -1,5 +1,5 @@
-// What newton-inl.h and newton_finish-inl.h are written in: numbers of several rows, a row a lane.
-// Per-target.
+// The vocabulary of newton-inl.h and newton_finish-inl.h: numbers of several rows, one row per
+// lane. Per-target.
 #if defined(TAUTSTRING_NEWTON_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_NEWTON_VECTORS_INL_H_
 #undef TAUTSTRING_NEWTON_VECTORS_INL_H_
@@ -39,7 +39,7 @@ struct NewtonVectors {
     return hn::Max(hn::Min(value, bound), hn::Neg(bound));
   }
   static HWY_INLINE V half(V value) noexcept { return hn::Mul(value, hn::Set(D(), 0.5)); }
-  /// Whether a jump is not as u, at its bound, has it, which has the sign of a fall.
+  /// Whether a jump contradicts u at its bound; u > 0 requires a fall.
   static HWY_INLINE M is_made_up(V jump, V u) noexcept {
     return hn::Ge(hn::Mul(jump, u), hn::Zero(D()));
   }
@@ -49,15 +49,15 @@ struct NewtonVectors {
 struct RowLams {
   NewtonVectors::V lam;
 
-  /// Behind sample k.
+  /// After sample k.
   HWY_INLINE NewtonVectors::V at(std::int32_t /*k*/) const noexcept { return lam; }
-  /// Of the row in pairs.
+  /// Of the row of pairs.
   HWY_INLINE RowLams of_pairs(std::int32_t /*n*/) const noexcept {
     return {NewtonVectors::half(lam)};
   }
 };
 
-/// The lams of rows with one an edge; there is room for those of the rows of pairs.
+/// The lams of rows with one per edge; there is room for those of the rows of pairs.
 struct EdgeLams {
   double* lam;
 
@@ -73,7 +73,7 @@ struct EdgeLams {
   }
 };
 
-/// Takes off offsets, and multiplies; a lane without a row becomes one that is solved at once.
+/// Subtracts offsets and scales; a lane without a row gets one that is solved at once.
 inline void scale_lanes(NewtonLanes& rows) noexcept {
   using N = NewtonVectors;
   const N::D d;

@@ -77,8 +77,8 @@ inline void pack(const Code* codes, std::int64_t n, std::uint32_t* words) noexce
   pack_codes(codes, n, words);
 }
 
-/// Calls use(i, values) for the n samples at x, vector by vector; the last vector
-/// repeats samples rather than go beyond them.
+/// Calls use(i, values) for the n samples at x, vector by vector; the last vector repeats samples
+/// instead of reading past them.
 template <class T, class Use>
 HWY_INLINE void for_each_vector(const T* x, std::int32_t n, Use use) noexcept {
   const hn::ScalableTag<T> d;
@@ -93,7 +93,7 @@ HWY_INLINE void for_each_vector(const T* x, std::int32_t n, Use use) noexcept {
   if (i < n) use(n - kLanes, hn::LoadU(d, x + n - kLanes));
 }
 
-/// What has been seen of a row, lane by lane.
+/// The bounds of a row so far, lane by lane.
 template <class T>
 struct RowBounds {
   using D = hn::ScalableTag<T>;
@@ -116,7 +116,7 @@ HWY_INLINE RowBounds<T> bounds_of(const T* x, std::int32_t n, const Use& use) no
   return bounds;
 }
 
-/// Rows whose bounds are folded together, as many as a block of 128 bits has lanes.
+/// Number of rows whose bounds are folded together: the lanes of a block of 128 bits.
 template <class T>
 inline constexpr std::int32_t kFolded = 16 / sizeof(T);
 
@@ -197,7 +197,7 @@ void measure_rows(const T* x, std::int64_t pitch, std::int32_t rows, std::int32_
   measure(x, pitch, rows, n, extents, [](std::int32_t, std::int32_t, auto) HWY_ATTR {});
 }
 
-/// Rows have room for a vector more.
+/// Rows have room for one more vector.
 template <class T>
 void copy_rows(const T* from, std::int64_t step, std::int32_t rows, std::int32_t n, T* to,
                std::int64_t pitch, Extent<T>* extents) noexcept {
@@ -239,8 +239,8 @@ HWY_INLINE void store_transposed(D d, const hn::Vec<D>* v, hn::TFromD<D>* to,
   }
 }
 
-/// Calls use(i, r) for the blocks of so many samples and rows as vectors transpose
-/// at a time, in the order of columns in memory, and one(i, r) for all others.
+/// Calls use(i, r) for the blocks of samples and rows that vectors transpose at a time, in the
+/// order of columns in memory, and one(i, r) for all other elements.
 template <class T, class Use, class One>
 HWY_INLINE void for_each_block(std::int32_t rows, std::int32_t n, const Use& use,
                                const One& one) noexcept {

@@ -1,5 +1,5 @@
-// The segments of a stretch of a row, one behind the other: what the vector code
-// turns codes and samples into, and values out of.
+// The segments of a stretch of a row, in order. The vector code makes this list from codes and
+// samples, and values from the list.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tautstring::detail {
 
-/// A segment's first sample, with the code that stands there above it.
+/// The first sample of a segment, with its code in the bits above.
 using SegmentStart = std::uint32_t;
 
 inline constexpr int kStartCodeShift = 30;
@@ -23,27 +23,27 @@ inline constexpr int kStartCodeShift = 30;
   return static_cast<Code>(start >> kStartCodeShift);
 }
 
-/// Scratch for as many segments as a stretch of samples may have; arrays have
-/// kSegmentSlack more entries.
+/// Scratch memory for as many segments as a stretch can have; arrays have kSegmentSlack more
+/// entries.
 template <class T>
 struct SegmentList {
   std::int32_t count = 0;
-  SegmentStart* starts = nullptr;  // [count]: one behind the last sample
+  SegmentStart* starts = nullptr;  // [count]: one past the last sample
   T* values = nullptr;             // sums, then values; one entry before it is readable
-  T* lam = nullptr;                // where lam is one an edge: behind each segment; likewise
+  T* lam = nullptr;                // if lam is one per edge: after each segment; likewise
 };
 
 inline constexpr std::int32_t kSegmentSlack = 64;
 
-/// Joins segments across jumps that rounding made up: those that do not go the
-/// way their code says. Turns the sums in list.values into values.
+/// Joins segments across spurious jumps, which are due to rounding: those that do not go in the
+/// direction of their code. Turns the sums in list.values into values.
 template <class T>
 void join_segments(SegmentList<T>& list, Code* codes) noexcept {
   const auto value = [&](std::int32_t s) {
     const std::int32_t length = start_sample(list.starts[s + 1]) - start_sample(list.starts[s]);
     return list.values[s] / static_cast<T>(length);
   };
-  std::int32_t last = 0;  // the segment worked on; those before it are settled
+  std::int32_t last = 0;  // the current segment; those before it are final
   for (std::int32_t s = 1; s < list.count; ++s) {
     ++last;
     list.starts[last] = list.starts[s];

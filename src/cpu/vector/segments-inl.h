@@ -1,5 +1,5 @@
-// From codes to segments, from samples to their values, and back to samples.
-// Per-target; works along a row, whatever its neighbours are.
+// From codes to segments, from samples to segment values, and back to samples. Per-target; works
+// along a row, independently of its neighbours.
 #if defined(TAUTSTRING_SEGMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_SEGMENTS_INL_H_
 #undef TAUTSTRING_SEGMENTS_INL_H_
@@ -20,7 +20,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
-/// Loads a vector, or what of it there is.
+/// Loads a vector, or the first `count` lanes of it.
 template <class D>
 HWY_INLINE hn::Vec<D> load_before(D d, const hn::TFromD<D>* from, std::int32_t count) noexcept {
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
@@ -30,7 +30,7 @@ HWY_INLINE hn::Vec<D> load_before(D d, const hn::TFromD<D>* from, std::int32_t c
   return hn::Load(d, lanes);
 }
 
-/// Stores a vector, or what of it there is room for.
+/// Stores a vector, or the lanes that there is room for.
 template <class D>
 HWY_INLINE void store_before(D d, hn::Vec<D> v, hn::TFromD<D>* to, std::int32_t count) noexcept {
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
@@ -40,8 +40,7 @@ HWY_INLINE void store_before(D d, hn::Vec<D> v, hn::TFromD<D>* to, std::int32_t 
   std::memcpy(to, lanes, static_cast<std::size_t>(count) * sizeof(lanes[0]));
 }
 
-/// Stores the lanes whose bits are set, one behind the other, and what there is
-/// room for behind them.
+/// Stores the lanes whose bits are set, contiguously; the rest of the vector is written after them.
 template <class D>
 HWY_INLINE void store_lanes(D d, hn::Vec<D> v, std::uint32_t bits, hn::TFromD<D>* to) noexcept {
   hn::StoreU(compress_lanes(d, v, bits), d, to);
@@ -124,7 +123,7 @@ HWY_INLINE hn::Vec<D> broadcast_first(D d, hn::Vec<D> v) noexcept {
   return hn::Set(d, hn::GetLane(v));
 }
 
-/// The bits of the samples that start a segment, of as many codes as D has lanes.
+/// Bits of the samples that start a segment, for as many codes as D has lanes.
 template <class D>
 HWY_INLINE std::uint32_t start_bits(D d, const Code* codes, std::int32_t count) noexcept {
   (void)d;
@@ -133,16 +132,16 @@ HWY_INLINE std::uint32_t start_bits(D d, const Code* codes, std::int32_t count) 
   return mask_bits(bytes, hn::Ne(load_before(bytes, from, count), hn::Zero(bytes)));
 }
 
-/// How jumps pull at the segments: all by one lam, by one a row, or by one an edge.
+/// The lam of the jumps at a segment's borders: one for all, one per row, or one per edge.
 enum class Borders { number, rows, edges };
 
-/// Lists the segments of n samples: where they start, the sums of x over each (into
-/// list.values), and lam behind each (list.lam) where it is not one number. The
-/// first code is a start; so is codes[n], of what follows.
+/// Lists the segments of n samples: where they start, the sums of x over each (in list.values), and
+/// lam after each (in list.lam) if it is not one number. The first code is a start, and so is
+/// codes[n].
 ///
-/// Within a block of lanes sums double their reach in each step, as far as no
-/// segment starts in between; lanes at a segment's end then hold its sum. What a
-/// block leaves open, the next one goes on with.
+/// Within a block of lanes, sums double their reach in each step as long as no segment starts in
+/// between; lanes at the end of a segment then have its sum. A segment that is open at the end of a
+/// block is continued in the next one.
 template <Borders kBorders, class T>
 class SegmentLister {
   using D = hn::ScalableTag<T>;
@@ -192,9 +191,9 @@ class SegmentLister {
 
   HWY_INLINE void sum_block(std::int32_t i, std::uint32_t ends) noexcept {
     V sum = load_before(d, stretch_.x + i, stretch_.n - i);
-    std::uint32_t joined = ~starts_ & (kAll - 1);  // lanes that go on from the one before
+    std::uint32_t joined = ~starts_ & (kAll - 1);  // lanes that continue the one before
     lengthen_sums(0, sum, joined);
-    // Of many lanes some are joined further, unless nearly all segments are shorter.
+    // With many lanes some are joined further, unless nearly all segments are shorter.
     if (kLanes < 16 || joined != 0) {
       TAUTSTRING_UNROLL for (int r = 1; r < kReaches; ++r) lengthen_sums(r, sum, joined);
     }
@@ -213,22 +212,22 @@ class SegmentLister {
     open_ = broadcast_last(d, open);
   }
 
-  /// Adds to lanes that are joined with those 2^reach before them what these hold.
+  /// Adds to each lane that is joined with the one 2^reach before it the sum of that lane.
   static HWY_INLINE void lengthen_sums(int reach, V& sum, std::uint32_t& joined) noexcept {
     const V before = LaneShifts<D, kReaches>::shift(sum, reach);
     sum = hn::Add(sum, hn::IfThenElseZero(mask_from_bits(d, joined), before));
     joined &= joined << (1 << reach);
   }
 
-  /// Blocks within one segment, whose starts are listed up to the first; returns
-  /// where the next block begins.
+  /// Sums blocks within one segment, the start of which has been listed; returns where the next
+  /// block begins.
   HWY_INLINE std::int32_t sum_whole_blocks(std::int32_t i) noexcept {
     BlockSum<T> sum;
     const T open = starts_ == 0 ? hn::GetLane(open_) : T{0};
     do {
       sum.add(hn::LoadU(d, stretch_.x + i));
       i += kLanes;
-      // Behind a sample that is no end there is no start.
+      // After a sample that is no end there is no start.
     } while (start_bits(d, stretch_.codes + i + 1, stretch_.n - i) == 0);
     open_ = hn::Set(d, sum.plus(open));
     return i;
@@ -239,7 +238,7 @@ class SegmentLister {
   std::int32_t count_ = 0;    // segments that have started
   std::int32_t ended_ = 0;    // and ended
   std::uint32_t starts_ = 0;  // of the block
-  V open_ = hn::Zero(d);      // the sum, so far, of the segment that goes on
+  V open_ = hn::Zero(d);      // the sum, so far, of the segment that continues
 };
 
 /// The first samples of the segments at `starts`, in lanes as wide as DI's.
@@ -260,7 +259,7 @@ HWY_INLINE hn::Vec<DI> signs_of(DI di, hn::Vec<DI> starts) noexcept {
                  hn::And(hn::ShiftRight<kStartCodeShift + 1>(starts), one));
 }
 
-/// Adds to the sums what the jumps on both sides pull.
+/// Adds the terms of the jumps on both sides to the sums.
 template <Borders kBorders, class D, class DI>
 HWY_INLINE hn::Vec<D> add_borders(D d, DI di, hn::Vec<D> sum, hn::Vec<DI> start, hn::Vec<DI> next,
                                   hn::TFromD<D> lam, const hn::TFromD<D>* lam_behind) noexcept {
@@ -274,8 +273,8 @@ HWY_INLINE hn::Vec<D> add_borders(D d, DI di, hn::Vec<D> sum, hn::Vec<DI> start,
   }
 }
 
-/// Turns sums into values. Returns whether every value differs from the one before
-/// it in the direction that its start says.
+/// Turns sums into values. Returns whether every value differs from the one before it in the
+/// direction of its code.
 template <Borders kBorders, class T>
 HWY_INLINE bool sums_to_values(T lam, const SegmentList<T>& list) noexcept {
   const hn::ScalableTag<T> d;
@@ -283,7 +282,7 @@ HWY_INLINE bool sums_to_values(T lam, const SegmentList<T>& list) noexcept {
   constexpr std::int32_t kLanes = hn::MaxLanes(d);
   const auto first_lane = hn::FirstN(d, 1);
   auto wrong = hn::MaskFromVec(hn::Zero(d));
-  // What comes before the first segment is not looked at.
+  // What comes before the first segment does not matter.
   const int first_sign = jump_sign(start_code(list.starts[0]));
   T before = first_sign > 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
   for (std::int32_t s = 0; s < list.count; s += kLanes) {
@@ -309,7 +308,7 @@ HWY_INLINE bool sums_to_values(T lam, const SegmentList<T>& list) noexcept {
   return hn::AllFalse(d, wrong);
 }
 
-/// Adds what the jumps pull, and leaves it at sums.
+/// Adds the terms of the jumps to the sums, without dividing.
 template <Borders kBorders, class T>
 HWY_INLINE void sums_with_borders(T lam, const SegmentList<T>& list) noexcept {
   const hn::ScalableTag<T> d;
@@ -324,8 +323,8 @@ HWY_INLINE void sums_with_borders(T lam, const SegmentList<T>& list) noexcept {
   }
 }
 
-/// Writes every segment's value to all its samples: store(i, values) gets those
-/// from sample i on, vector by vector.
+/// Writes the value of every segment to all its samples: store(i, values) receives those from
+/// sample i on, vector by vector.
 template <class T, class Store>
 HWY_INLINE void spread_values(const SegmentList<T>& list, const Code* codes, std::int32_t n,
                               Store store) noexcept {

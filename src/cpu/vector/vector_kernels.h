@@ -1,6 +1,6 @@
-// The table of the vector code's functions for one arithmetic type on one instruction set.
-// All sets find the same jumps, bit for bit; sums over segments are taken in blocks as wide
-// as a vector, so values may differ in the last bits.
+// The table of the vector code's functions for one arithmetic type on one instruction set. All sets
+// find exactly the same jumps; sums over segments are taken in blocks as wide as a vector, so
+// values may differ in the last bits.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace tautstring::detail {
 
-/// Rows, one behind the other, or a piece of one, whose jumps have been found.
+/// Consecutive rows, or a stretch of one, whose jumps have been found.
 template <class T>
 struct SolvedStretch {
   const T* x = nullptr;
-  Code* codes = nullptr;  // n + 1 of them: the first is a start, and so is what follows
+  Code* codes = nullptr;  // n + 1 of them: the first and the last one are starts
   T* y = nullptr;         // may be x
   std::int32_t n = 0;
   T lam = 0;
-  const T* edge_lam = nullptr;  // behind each sample and before the first; null: `lam`
+  const T* edge_lam = nullptr;  // after each sample and before the first; null: `lam`
   const T* row_lam = nullptr;   // for each `row_length` samples; null: `lam`
   std::int32_t row_length = 0;  // a multiple of 16
-  T offset = 0;                 // what was taken off x
+  T offset = 0;                 // what was subtracted from x
   bool sharp = false;
 };
 
-/// Whether the gradient of lam is wanted: one a row, or one an edge.
+/// Whether the gradient of lam is wanted: one per row, or one per edge.
 enum class LamGradient : std::uint8_t { none, row, edges };
 
-/// Rows of an incoming gradient, and where what it gives goes. Rows are a pitch
-/// apart, their codes one behind the other.
+/// Rows of an incoming gradient, and where the results go. Rows are a pitch apart; their codes are
+/// contiguous.
 template <class T>
 struct GradientRows {
   std::int64_t count = 0;
@@ -41,8 +41,8 @@ struct GradientRows {
   std::int64_t g_pitch = 0;
   T* grad_x = nullptr;  // may be g; null: not wanted
   std::int64_t grad_x_pitch = 0;
-  double* row_lam = nullptr;  // one a row
-  T* edge_lam = nullptr;      // n - 1 a row
+  double* row_lam = nullptr;  // one per row
+  T* edge_lam = nullptr;      // n - 1 per row
   std::int64_t edge_lam_pitch = 0;
 };
 
@@ -54,7 +54,7 @@ struct Extent {
   bool finite;
 };
 
-/// What the vector code is tuned for: all shapes give the same result.
+/// What the vector code is tuned for. All shapes give the same result.
 enum class LaneShape : std::uint8_t {
   single_samples,   // segments of a sample or two
   short_segments,   // of a few
@@ -64,19 +64,20 @@ enum class LaneShape : std::uint8_t {
 
 template <class T>
 struct VectorKernels {
-  std::int32_t lanes;  // jobs worked on at the same time
+  std::int32_t lanes;  // jobs processed at the same time
   void (*find_jumps)(const LaneJobs<T>&, JobEnd, LaneShape, FoundJumps&) noexcept;
   void (*finish)(const SolvedStretch<T>&, SegmentList<T>&) noexcept;
   /// Packs n codes (see tautstring/partition.h).
   void (*pack)(const Code* codes, std::int64_t n, std::uint32_t* words) noexcept;
-  /// Gradients from the incoming one and the codes; no byte outside a row is touched.
+  /// Computes gradients from the incoming one and the codes; no byte outside a row is touched.
   void (*average)(const GradientRows<T>&, LamGradient) noexcept;
   /// Copies rows that are `step` apart to rows `pitch` apart, and measures them.
   void (*copy_rows)(const T* from, std::int64_t step, std::int32_t rows, std::int32_t n, T* to,
                     std::int64_t pitch, Extent<T>* extents) noexcept;
   void (*measure_rows)(const T* x, std::int64_t pitch, std::int32_t rows, std::int32_t n,
                        Extent<T>* extents) noexcept;
-  /// `rows` neighbours in memory, one sample a `stride`, to rows `pitch` apart; and back.
+  /// Copies `rows` neighbours in memory, with samples `stride` apart, to rows `pitch` apart; and
+  /// back.
   void (*gather_columns)(const T* from, std::int64_t stride, std::int32_t rows, std::int32_t n,
                          T* to, std::int64_t pitch) noexcept;
   void (*scatter_columns)(const T* from, std::int64_t pitch, std::int32_t rows, std::int32_t n,
@@ -87,7 +88,7 @@ struct CpuTarget {
   const char* name;
   VectorKernels<float> float32;
   VectorKernels<double> float64;
-  std::int32_t newton_lanes;  // 0: there is no such code
+  std::int32_t newton_lanes;  // 0: not available
   void (*newton)(NewtonLanes&) noexcept;
 
   template <class T>

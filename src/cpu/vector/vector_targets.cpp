@@ -1,24 +1,24 @@
-// Compiles the vector code once for each instruction set, and lists what came
-// out. Highway's headers do the first; its run-time library is not needed.
+// Compiles the vector code once per instruction set, and lists the results. Highway's headers do
+// the former; its run-time library is not needed.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/vector/vector_targets.cpp"
-// AVX-512 is wanted once, SSE with all its parts or not at all; and of AVX2 only
-// what compilers can ask the processor for.
+// One variant of AVX-512 is enough, SSE is used with all its extensions or not at all, and of AVX2
+// only what compilers can query the processor for.
 #if defined(__SANITIZE_THREAD__)
-// Threads share no more in one set than in another.
+// No set makes threads share more than another one does.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
-#elif defined(TAUTSTRING_SANITIZED)  // minutes of compile time; the widest set reads furthest
+#elif defined(TAUTSTRING_SANITIZED)  // saves minutes of compile time; the widest set reads furthest
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX2 | HWY_AVX3_DL)
 #else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
 #endif
-// Its assertions would abort, and need its library.
+// Highway's assertions would abort, and need its library.
 #define HWY_IS_DEBUG_BUILD 0
 #define HWY_DISABLE_PCLMUL_AES 1
 #define HWY_DISABLE_F16C 1
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-// Highway's own scalar target is what portable.cpp is for.
+// portable.cpp takes the place of Highway's own scalar target.
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "cpu/vector/find_jumps-inl.h"
 #include "cpu/vector/gradients-inl.h"
