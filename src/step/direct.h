@@ -1,21 +1,18 @@
-// The direct method: finds the jumps of a row while reading it from left to
-// right, with a handful of numbers of state. Shared by host and device, and done
-// on many rows at once by cpu/vector; all of them compute the same, operation by
-// operation, so that they find the same jumps.
+// The direct method: finds the jumps of a row while reading it from left to right, with a state of
+// a handful of numbers. Shared by host and device; cpu/vector does the same on many rows at once.
+// All compute the same, operation by operation, so that they find the same jumps.
 //
-// A segment's value is only known to lie between v_min and v_max: u_min is the
-// dual variable that v_min would lead to at the present sample, u_max that of
-// v_max. v_min rises to keep u_min from rising above lam, v_max falls to keep
-// u_max from falling below -lam; the sample where this last happened is
-// remembered. When u_min falls below -lam after all, no value works up to here:
-// the segment ended where v_min was last raised, with that value, and the string
-// jumps down; likewise up (Condat, IEEE Signal Process. Lett. 20, 2013).
+// The value of a segment is only known to be between v_min and v_max. u_min is the dual variable
+// that v_min would lead to at the current sample, u_max that of v_max. v_min rises to keep u_min
+// from rising above lam, and v_max falls to keep u_max from falling below -lam; the sample where
+// this last happened is stored. When u_min still falls below -lam, no value works up to here: the
+// segment ended where v_min was last raised, with that value, and the string jumps down; likewise
+// up (Condat, IEEE Signal Process. Lett. 20, 2013).
 //
-// It goes back to the end of the segment after each jump, which is what makes it
-// fast on noise and quadratic on a ramp. Hence the credit: a job may read as many
-// samples again as it has, and 2^kCreditShift for each sample of a finished
-// segment. One that has used this up is handed over to the taut string at a jump;
-// as the state behind a jump is that of a new start, nothing is lost.
+// After each jump the method goes back to the end of the segment, which makes it fast on noise and
+// quadratic on a ramp. Hence the credit: a job may read as many samples again as it has, plus
+// 2^kCreditShift for each sample of a finished segment. A job that has used this up is handed over
+// to the taut string at a jump; as the state after a jump is that of a new start, nothing is lost.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +23,9 @@ namespace tautstring::detail {
 
 /// How a stretch of samples ends.
 enum class JobEnd : std::uint8_t {
-  row,    // with the row: nothing pulls on its last sample
-  piece,  // within a row, the dual variable behind it being known
-  open,   // anywhere: only the jumps found before it are wanted
+  row,    // at the end of the row: no dual variable after its last sample
+  piece,  // within a row, with a known dual variable after it
+  open,   // anywhere: only the jumps before it matter
 };
 
 inline constexpr int kCreditShift = 2;
@@ -37,15 +34,15 @@ inline constexpr int kCreditShift = 2;
 template <class T>
 struct DirectJob {
   const T* x;
-  const T* edge_lam;  // by sample: lam of the edge behind it, 0 behind the row; null: `lam`
+  const T* edge_lam;  // by sample: lam of the edge after it, 0 after the row; null: `lam`
   std::int32_t first;
   std::int32_t last;
   T lam;
   T u_start;  // the dual variable before it
-  T u_end;    // behind it (JobEnd::piece)
+  T u_end;    // after it (JobEnd::piece)
 };
 
-/// A job that used up its credit: the rest of it starts at `sample`, behind a jump.
+/// A job that used up its credit: the rest of it starts at `sample`, after a jump.
 struct HandedOver {
   std::int32_t sample;
   Code code;
@@ -53,7 +50,7 @@ struct HandedOver {
 
 inline constexpr HandedOver kFinished = {-1, Code::continues};
 
-/// Writes a code at every sample behind a jump; returns where it gave up, if so.
+/// Writes a code at every sample after a jump; returns where it gave up, or kFinished.
 template <JobEnd kEnd, class T>
 constexpr HandedOver find_jumps_directly(const DirectJob<T>& job, Code* codes) noexcept {
   std::int32_t credit = job.last - job.first + 1;

@@ -1,32 +1,31 @@
-// The taut string of rows whose samples all count alike: the partition that
-// taut_string.h finds, in a quarter of its time on slopes and two thirds on noise.
-// That one serves data weights; this one keeps a point of the tube as two float64
-// and so cannot carry their compensated sums. Shared by host and device; knows
-// only samples and tube.
+// The taut string for rows without data weights. It finds the same partition as taut_string.h, in a
+// quarter of its time on slopes and two thirds on noise. taut_string.h serves data weights; this
+// version stores a point of the tube as two float64 and so cannot carry the compensated sums of
+// weights. Shared by host and device; knows only samples and tube.
 //
-// The string and its two chains are those of taut_string.h: `upper` bends up
-// along the tube's ceiling, `lower` down along its floor, both begin where the
-// string was last fixed and both end in the newest point. What is different:
+// The string and its two chains are those of taut_string.h: `upper` bends up along the tube's
+// ceiling, `lower` down along its floor; both begin where the string was last fixed and end in the
+// newest point. The differences are:
 //
 // - A chain keeps its inner knots with their coordinates; its last piece stays in
 //   registers. A chain of one piece has no knots: it is *single*, else *open*.
 // - Each of the four states (both single, one open, both open) has its own loop
 //   that tests only what can happen there. Where one chain is open, say `upper`,
-//   the single one is not steeper than upper's first piece (the string would be
+//   the single one is not steeper than upper's first piece (or the string would be
 //   fixed along it), so a sample that is steeper than upper's last piece joins both.
 // - Where one chain is open and long, samples are taken by stretches. See
-//   scan_stretch for the proof that this changes nothing. It takes the two
-//   branches that no processor can predict on a noisy slope out of the loop over
-//   samples: whether the last knot is hidden, and how many pieces are fixed.
+//   scan_stretch for the proof that this changes nothing. It removes from the loop
+//   over samples the two branches that no processor can predict on a noisy slope:
+//   whether the last knot is hidden, and how many pieces are fixed.
 //
-// Rounding: knots are points of one set of running sums, as in taut_string.h. A
-// single sample's rise is read off the sample, not off the sums. Slopes are
-// compared by cross products. With |x| <= 2^10, lam a multiple of 1/4 and n <= 10^5
-// every operation is exact but one quotient a stretch, and comparing with that is.
+// Rounding: knots are points of one set of running sums, as in taut_string.h. The rise of a single
+// sample is taken from the sample, not from the sums. Slopes are compared by cross products. With
+// |x| <= 2^10, lam a multiple of 1/4 and n <= 10^5 every operation is exact except for one quotient
+// per stretch, and comparisons with that quotient are exact.
 //
-// Cost: an element is pushed at most once on each chain and popped at most once;
-// a stretch that cannot be taken has at most half as many samples as the chain
-// has pieces and is followed by as many single steps. Scratch: 32 bytes an element.
+// Cost: an element is pushed at most once on each chain and popped at most once; a stretch that
+// cannot be taken has at most half as many samples as the chain has pieces and is followed by as
+// many single steps. Scratch: 32 bytes per element.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +36,7 @@
 
 namespace tautstring::detail {
 
-/// A point of the tube behind `at` elements.
+/// A point of the tube after `at` elements.
 struct Knot {
   double height;
   double at;
@@ -52,12 +51,12 @@ struct TubeSides {
   [[nodiscard]] constexpr double half_width(std::int32_t i) const noexcept {
     return static_cast<double>(lams[i]);
   }
-  /// Height behind element i, where the samples sum to `sum`.
+  /// Height after element i, where the samples sum to `sum`.
   template <int kSide>
   [[nodiscard]] constexpr double height(double sum, std::int32_t i) const noexcept {
     return kSide < 0 ? sum - half_width(i) : sum + half_width(i);
   }
-  /// What the side rises by along element i > 0.
+  /// The rise of the side along element i > 0.
   template <int kSide>
   [[nodiscard]] constexpr double rise(double sample, std::int32_t i) const noexcept {
     const double widening = half_width(i) - half_width(i - 1);
@@ -75,8 +74,8 @@ struct TubeSides {
   }
 };
 
-/// With one lam the sides are parallel: each counts heights from itself, so that
-/// lam enters only where the string changes sides.
+/// With one lam the sides are parallel: each measures heights from itself, so that lam is needed
+/// only where the string changes sides.
 template <class T>
 struct TubeSides<UniformLam<T>> {
   UniformLam<T> lams;
@@ -101,7 +100,7 @@ struct TubeSides<UniformLam<T>> {
   }
 };
 
-/// Whether a is beyond b, on the way that a chain of side kSide bends.
+/// Whether a is beyond b, in the direction that a chain of side kSide bends.
 template <int kSide>
 [[nodiscard]] constexpr bool beyond(double a, double b) noexcept {
   return kSide < 0 ? a < b : a > b;
@@ -111,7 +110,7 @@ template <int kSide>
 template <int kSide>
 struct KnotChain {
   Knot* first;  // where the string was last fixed, seen from this side
-  Knot* past;   // behind the last knot
+  Knot* past;   // after the last knot
   double rise;  // of the last piece, from past[-1] to the newest point; only where
   double run;   // the chain is open
 
@@ -124,8 +123,8 @@ struct KnotChain {
     rise = added_rise;
     run = 1;
   }
-  /// Lets `added` be the newest point, where it hides the one before; returns
-  /// how many knots it hid.
+  /// Makes `added` the newest point, given that it hides the one before; returns how many knots it
+  /// hid.
   constexpr std::ptrdiff_t pop(Knot added) noexcept {
     const Knot* const before = past;
     Knot begin = past[-1];
@@ -153,7 +152,7 @@ struct KnotChain {
   }
 };
 
-/// The samples less the first one: a large offset shall cost the sums no digits.
+/// The samples minus the first one, so that a large offset costs the sums no digits.
 template <class In>
 struct CentredSamples {
   const In* x;
@@ -185,7 +184,7 @@ class KnotString {
     *upper_.first = {sides_.template middle<+1>() - u_start, 0};
   }
 
-  /// Takes all elements but the last, for which the tube has another shape.
+  /// Takes all elements but the last, where the tube has a different shape.
   constexpr void take_all_but_last() noexcept {
     while (next_ < stop_) {
       if (!lower_.single() && !upper_.single()) {
@@ -213,11 +212,12 @@ class KnotString {
   }
 
  private:
-  /// From this many pieces on a stretch is worth its start. Chosen on an EPYC
-  /// 9004 with bench.cpp; 4 to 12 differ little.
+  /// With this many pieces a stretch is worth its setup cost. Chosen on an EPYC 9004 with
+  /// bench.cpp; 4 to 12 differ little.
   static constexpr std::ptrdiff_t kLongChain = 8;
   static constexpr std::ptrdiff_t kLongestStretch = 64;
-  /// So many knots behind, and so many times its length, a chain is moved: rarely.
+  /// A chain is moved back if it has left this many knots behind, and this many times its length:
+  /// rarely.
   static constexpr std::ptrdiff_t kFarBehind = 1024;
   static constexpr std::ptrdiff_t kFarAChain = 4;
 
@@ -235,7 +235,7 @@ class KnotString {
   }
 
   constexpr void take_with_both_single() noexcept {
-    // Copies: stores of knots cannot change them.
+    // Copies, which stores of knots cannot change.
     const CentredSamples<In> samples = samples_;
     const TubeSides<Lams> sides = sides_;
     const Knot floor_start = *lower_.first;
@@ -352,8 +352,8 @@ class KnotString {
     next_ = i;
   }
 
-  /// Fixes the string along an open chain while the other one, single and with
-  /// its end in `tip`, crosses its first piece: while it turns there.
+  /// Fixes the string along an open chain as long as the other one, which is single and ends in
+  /// `tip`, crosses its first piece: the string turns there.
   template <int kSide>
   constexpr KnotChain<kSide> fix_along(KnotChain<kSide> open, Knot tip) noexcept {
     const TubeSides<Lams> sides = sides_;
@@ -361,7 +361,7 @@ class KnotString {
     Knot begin = *open.first;
     while (!open.single()) {
       const Knot turn = open.first[1];
-      // Seen from the turn, so that a short last part is not lost in a long one.
+      // Measured from the turn, so that a short last part is not lost in a long one.
       const Knot start = sides.template across<kSide>(turn);
       if (!beyond<kSide>((tip.height - start.height) * (turn.at - begin.at),
                          (turn.height - begin.height) * (tip.at - start.at))) {
@@ -380,7 +380,7 @@ class KnotString {
     if (lower_.single() && !upper_.single()) set_open_chain(fix_along(upper_, floor));
   }
 
-  /// Where the string was fixed along the open chain the other one starts there too.
+  /// If the string was fixed along the open chain, the other one starts there too.
   template <int kSide>
   constexpr void set_open_chain(KnotChain<kSide> open) noexcept {
     if (open.first != chain<kSide>().first) {
@@ -412,20 +412,20 @@ class KnotString {
     return open;
   }
 
-  /// Samples to be taken at once: from the next one up to `end`, which sum to
-  /// `sum` with all before. The points that may be knots stand behind the open
-  /// chain's own, up to `past`, which is the newest point.
+  /// Samples to take at once: from the next one up to `end`; `sum` is the sum of these and all
+  /// before. The points that may become knots are stored after those of the open chain, up to
+  /// `past`, which is the newest point.
   struct Stretch {
     double sum;  // only where samples can be taken
     Knot* past;
-    std::int32_t end;    // the next element itself where none can
-    std::int32_t tried;  // up to here no further try is worth while
+    std::int32_t end;    // the next element itself if none can
+    std::int32_t tried;  // up to here another try is not worthwhile
   };
 
-  /// Finds samples whose fixing can wait until all of them are on the chains. Say
-  /// that `upper` is open, and let the guard be one of its pieces. If
+  /// Finds samples for which fixing can wait until all of them are on the chains. Suppose that
+  /// `upper` is open, and let the guard be one of its pieces. If
   ///   (a) the floor rises along every sample at least as steeply as the guard, and
-  ///   (b) the floor behind the stretch is not above the guard's line,
+  ///   (b) the floor after the stretch is not above the guard's line,
   /// then the floor is not above that line all along the stretch, by (a), and the
   /// chain before the guard is. So the string is not fixed beyond the guard's start
   /// meanwhile, and from there or before no point of the floor is seen more steeply
@@ -433,8 +433,8 @@ class KnotString {
   /// `lower` crosses it crosses until the end, by (a), and it is not popped: the
   /// ceiling is above the floor. So fixing once, at the end, fixes the same pieces.
   ///
-  /// On the way it leaves out points that the very next one hides, without a
-  /// branch: few are left for join_stretch to pop.
+  /// On the way it drops, without a branch, points that the next one hides: few are left for
+  /// join_stretch to pop.
   template <int kSide>
   constexpr Stretch scan_stretch(KnotChain<kSide> open, double sum, std::int32_t first) noexcept {
     const CentredSamples<In> samples = samples_;
@@ -477,7 +477,7 @@ class KnotString {
   template <int kSide>
   constexpr KnotChain<kSide> join_stretch(KnotChain<kSide> open, const Stretch& stretch,
                                           std::int32_t length) noexcept {
-    if (stretch.past - open.past == length) {  // ever steeper: every point is a knot
+    if (stretch.past - open.past == length) {  // steeper and steeper: every point is a knot
       open.past = stretch.past;
       open.aim(open.past[-1], *open.past);
       return open;
@@ -509,19 +509,19 @@ class KnotString {
   Knot* scratch_[2];  // of lower and upper
   KnotChain<-1> lower_;
   KnotChain<+1> upper_;
-  double sum_ = 0;         // of the samples taken, less the first one each
+  double sum_ = 0;         // of the samples taken, each minus the first one
   std::int32_t next_ = 1;  // element; one is on both chains from the start
   std::int32_t next_stretch_ = 0;
 };
 
-/// Pulls the string through a row, or through a piece of one, and calls
-/// border(k, code) for every element k > 0 that starts a segment, in order. Ties
-/// (a string that touches the tube without bending) make no border.
+/// Pulls the string through a row, or a piece of one, and calls border(k, code) for every element
+/// k > 0 that starts a segment, in order. Ties (a string that touches the tube without bending)
+/// make no border.
 ///
-/// `lams` is a UniformLam or an EdgeLam, read at edges 0 .. n - 2, each finite and
-/// >= 0. u_start and u_end are the sums of x - y before and behind the piece: 0 at
-/// the ends of a row, +lam behind a jump down, -lam behind a jump up. `scratch` has
-/// 2 n knots. `count` is told of chain pushes, pops and of samples read ahead.
+/// `lams` is a UniformLam or an EdgeLam, read at edges 0 .. n - 2, each finite and >= 0. u_start
+/// and u_end are the sums of x - y up to the start and the end of the piece: 0 at the ends of a
+/// row, +lam after a jump down, -lam after a jump up. `scratch` has 2 n knots. `count` receives the
+/// number of chain pushes, pops and samples read ahead.
 template <class In, class Lams, class Border, class Count = const NoCount>
 constexpr void pull_unweighted_string(const In* x, std::int32_t n, const Lams& lams, double u_start,
                                       double u_end, Knot* scratch, Border&& border,

@@ -1,5 +1,5 @@
-// What a function needs to run on a device where constexpr is out of reach: a
-// cast from void*, a library function. Shared steps are constexpr otherwise.
+// Lets a function run on a device if it cannot be constexpr, because of a cast from void* or a
+// library function. Other shared steps are constexpr.
 #pragma once
 
 #ifdef __CUDACC__
@@ -8,7 +8,7 @@
 #define TAUTSTRING_HOST_DEVICE
 #endif
 
-// Before a loop over an array that has to be in a device's registers.
+// Goes before a loop over an array that must stay in a device's registers.
 #ifdef __CUDA_ARCH__
 #define TAUTSTRING_UNROLL _Pragma("unroll")
 #else

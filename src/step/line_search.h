@@ -1,17 +1,18 @@
-// The slope form of the direct method (slope_search.h) once more, for short lines that a lane
-// searches whole and that need not be exact to the last bit: iterates of images. Values are the
-// bounds themselves, so that no sums are kept with them, and a line is mirrored where the string
-// turns up, so that there is one form of a bound: after a turn a segment's value lies between
+// A variant of the slope form of the direct method (slope_search.h) for short lines that one lane
+// searches as a whole and that need not be exact to the last bit: iterates of images. Values are
+// the bounds themselves, so that no sums are kept with them. A line is mirrored where the string
+// turns up, so that there is only one form of a bound: after a turn, the value of a segment is
+// between
 //   R / length   and   (R + 2 lam) / length,   R the sum of its samples
-// in the line as it is mirrored there. At the start of the line R is less by lam.
+// in the mirrored line. At the start of the line R is smaller by lam.
 //
-// Whether a sample moves a bound is decided as there, which keeps runs of equal samples whole. A
-// sample takes 19 operations, 12 where quotients are compared.
+// Whether a sample moves a bound is decided as in slope_search.h, which keeps runs of equal samples
+// whole. A sample takes 19 operations; it would take 12 if quotients were compared.
 //
-// A Source has Place, where a sample is: place(i), sample(place), NaN for that after the line,
-// load(place, samples), which reads the group after it, NaN again after the line, and kStep, from
-// one place to the next; and zero(), a 0 that no compiler knows of. A Sink has
-// put(place, first, is_real, down, value): `down` means nothing where first is 0.
+// A Source has the type Place (where a sample is), place(i), sample(place) (NaN after the line),
+// load(place, samples), which reads the group after a place (NaN after the line), kStep, from one
+// place to the next, and zero(), a 0 that is opaque to the compiler. A Sink has put(place, first,
+// is_real, down, value); `down` has no meaning if first is 0.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@
 
 namespace tautstring::detail {
 
-/// What the samples read so far allow.
+/// The bounds of the value from the samples read so far.
 template <class T>
 struct LineBounds {
   T low;
@@ -54,7 +55,7 @@ constexpr void tighten_line_bounds(LineBounds<T>& bounds, T sample, T total, T l
   }
 }
 
-/// What a search computes with, in plain words.
+/// The arithmetic of a search in plain C++.
 template <class T>
 struct PlainLineArithmetic {
   T zero;
@@ -73,8 +74,8 @@ struct PlainLineArithmetic {
   }
 };
 
-/// Finds the segments of a line of n samples; all lanes of a warp call it together, those that
-/// are not active for company. lam is above 0. Groups of kSamples are read at a time.
+/// Finds the segments of a line of n samples; all lanes of a warp must call it together, including
+/// those that are not active. lam is above 0. Groups of kSamples are read at a time.
 template <int kSamples, class Arithmetic, class T, class Source, class Sink>
 constexpr void search_line(const Source& source, std::int32_t n, T lam, bool active,
                            Sink& sink) noexcept {
@@ -86,7 +87,8 @@ constexpr void search_line(const Source& source, std::int32_t n, T lam, bool act
   typename Source::Place start = source.place(0);
   typename Source::Place at = start;                     // of the last sample that was read
   T side = 1;                                            // -1 where the line is mirrored
-  T total = active ? source.sample(start) - lam : kNan;  // with NaN no bound is ever met
+  T total = active ? source.sample(start) - lam : kNan;  // with NaN no comparison with a bound is
+                                                         // ever true
   T length = 1;
   T left = active ? static_cast<T>(n) : T(0);  // samples from `first` on
   LineBounds<T> bounds = {total, total + room, 1, 1, 0, 0};
@@ -114,7 +116,7 @@ constexpr void search_line(const Source& source, std::int32_t n, T lam, bool act
         if ((of_line & 1U << j) != 0) end += side * samples[j];
       }
       const T value = (end + lam) * Arithmetic::reciprocal(left);
-      // The end is a sample that allows one value alone.
+      // The end acts as a sample that allows only one value.
       const bool is_above = value >= bounds.low;
       const bool is_below = value <= bounds.high;
       if (is_above) {
@@ -131,7 +133,7 @@ constexpr void search_line(const Source& source, std::int32_t n, T lam, bool act
       const T cut = is_low ? bounds.low_length : bounds.high_length;
       const T bound = is_low ? bounds.low : bounds.high;
       const T value = side * bound;
-      const bool is_real = !(side * last_value <= bound);  // or it is made up by rounding
+      const bool is_real = !(side * last_value <= bound);  // else it is an effect of rounding
       sink.put(start, first, is_real, side > 0, value);
       last_value = is_real ? value : last_value;
       side = is_low ? side : -side;

@@ -3,13 +3,13 @@
 //   min over u  f(u) = 1/2 sum_j y_j^2   with  y_j = x_j - (u_{j+1} - u_j),  |u_k| <= lam_k,
 //
 // where u_k is the dual variable of the edge before sample k, and u_0 = u_n = 0. The gradient of f
-// there is y_k - y_{k-1}. Edges at a bound that the gradient holds them at are fixed, all others
-// free.
+// there is y_k - y_{k-1}. Edges at a bound, where the gradient points out of the interval, are
+// fixed; all others are free.
 //
 // The Newton system of the free edges, tridiag(-1, 2, -1) on each run of them, need not be
-// factored: its solution makes y constant between two fixed edges, so what an iteration aims at is
-// their running sum of x less a mean. Short of rounding this is what Cholesky's factors give, in
-// fewer steps.
+// factored: its solution makes y constant between two fixed edges, so the target of an iteration is
+// the running sum of x minus a mean. Except for rounding, Cholesky's factors give the same in more
+// steps.
 //
 // Shared by host and device; knows nothing of dtypes, and takes its arrays from the caller.
 #pragma once
@@ -21,22 +21,24 @@
 
 namespace tautstring::detail {
 
-/// Rows of more samples start from the same row in pairs; to shorter ones that brings nothing.
+/// Rows of more samples start from the row of their pairs; shorter ones would not gain from that.
 inline constexpr std::int32_t kNewtonShortRow = 32;
 
-/// Room for all rows of pairs of a row of n samples; each may have one sample without a partner.
+/// Room for all the rows of pairs of a row of n samples; each may have one sample without a
+/// partner.
 [[nodiscard]] constexpr std::int64_t newton_coarse_samples(std::int32_t n) noexcept {
   return std::int64_t{n} + 32;
 }
 
-/// Runs of more samples are summed a second time, around their mean: what rounding takes of the
-/// first sum grows with the square of their number, where it always rounds the same way.
+/// Runs of more samples are summed a second time, around their mean: the rounding error of the
+/// first sum grows with the square of their number if rounding always goes the same way.
 inline constexpr std::int32_t kNewtonRefinedLength = 64;
 
-/// How much of the decrease that its slope promises a step must bring (Armijo's rule).
+/// The fraction of the decrease predicted by the slope that a step must achieve (Armijo's rule).
 inline constexpr double kNewtonEnough = 1e-4;
 
-/// Lengths of steps that are looked at before a row is given up, and of these at once by halving.
+/// Number of step lengths that are tried before a row is given up, and number of those tried at
+/// once by halving.
 inline constexpr int kNewtonTrials = 32;
 inline constexpr int kNewtonHalvings = 8;
 
@@ -48,19 +50,19 @@ struct NewtonOptions {
 
 /// Memory for a row of n samples.
 struct NewtonArrays {
-  double* x;            // the samples, n, that are not far from 0 for how far they are apart
-  double* lam;          // of the edge before sample k at [k - 1]: n - 1, and room for one more
-  double* u;            // n + 1, as the next two
+  double* x;            // the n samples, which are not far from 0 compared with their range
+  double* lam;          // lam of the edge before sample k at [k - 1]: n - 1, and room for one more
+  double* u;            // n + 1, like the next two
   double* next;         // where a step leads
-  double* target;       // where an iteration aims; before the first, where to start
+  double* target;       // the target of an iteration; before the first one, the start
   std::int32_t* fixed;  // edges, n
-  double* coarse_x;     // newton_coarse_samples, as the next
+  double* coarse_x;     // newton_coarse_samples, like the next
   double* coarse_lam;
 };
 
 class NewtonRow {
  public:
-  /// `range` is how far samples are apart.
+  /// `range` is the range of the samples.
   constexpr NewtonRow(const NewtonArrays& arrays, std::int32_t n, double range,
                       const NewtonOptions& options) noexcept
       : a_(arrays),
@@ -70,31 +72,31 @@ class NewtonRow {
               (n + kNewtonRefinedLength * (kNewtonRefinedLength / 8.0))),
         n_(n) {}
 
-  /// Iterates to the end, from arrays.target or, where none is given, from a start of its own; says
-  /// whether that is the solution.
+  /// Iterates to the end, from arrays.target or, if not given, from a start of its own; returns
+  /// whether the result is the solution.
   constexpr bool solve(bool has_start) noexcept;
 
-  /// Of solve, on the row itself.
+  /// The iterations of solve on the row itself.
   [[nodiscard]] constexpr int iterations() const noexcept { return iterations_; }
 
-  /// The codes of what solve ended with; destroys arrays.next and .fixed.
+  /// Stores the codes of the result of solve; destroys arrays.next and .fixed.
   constexpr void store_codes(Code* codes) noexcept;
 
  private:
-  /// How good a target is, with twice its squares.
+  /// How good a target is; squares are counted twice.
   struct Aim {
     double squares = 0;       // of x - y
     double jumps = 0;         // sum of lam |jump|
-    double squares_lost = 0;  // of what a dual within its bounds lacks of x - y
+    double squares_lost = 0;  // of the difference between clipped dual variables and x - y
     double jumps_lost = 0;    // by edges that are fixed at the wrong bound
-    /// The most that a dual variable is beyond its bound, or must leave it; less what rounding may
-    /// do to one of that size.
+    /// The most by which a dual variable exceeds its bound, or must leave it, minus the possible
+    /// rounding error of one of that size.
     double violation = 0;
 
     [[nodiscard]] constexpr double objective() const noexcept { return squares / 2 + jumps; }
     [[nodiscard]] constexpr double gap() const noexcept { return squares_lost / 2 + jumps_lost; }
   };
-  /// What a step does to f, as it is to be by its slope at the start and what curvature adds.
+  /// The effect of a step on f: as predicted by the slope at the start, and what curvature adds.
   struct Descent {
     double slope = 0;
     double curvature = 0;
@@ -128,13 +130,13 @@ class NewtonRow {
     const double right = row.x[k] - (a_.u[k + 1] - a_.u[k]);
     return right - (row.x[k - 1] - (a_.u[k] - a_.u[k - 1]));
   }
-  /// Edge k a step of this length towards the target, within its bounds. It stays where it is, to
-  /// the last bit, where the target is there.
+  /// Edge k after a step of this length towards the target, within its bounds. It stays the same,
+  /// to the last bit, if it is at the target.
   [[nodiscard]] constexpr double towards_target(const Row& row, std::int32_t k,
                                                 double length) const noexcept {
     return clip(a_.u[k] + length * (a_.target[k] - a_.u[k]), row.lam[k - 1]);
   }
-  /// Written such that no compiler branches.
+  /// Written so that compilers generate no branch.
   [[nodiscard]] static constexpr double larger(double a, double b) noexcept {
     return a > b ? a : b;
   }
@@ -144,12 +146,13 @@ class NewtonRow {
   [[nodiscard]] static constexpr double size(double value) noexcept {
     return larger(value, -value);
   }
-  /// Whether y falls as a dual variable at its bound has it. By a product, as branches on what is
-  /// noise take longer than all else; it is scaled such that it is 0 of no numbers here.
+  /// Whether y falls in the direction of a dual variable at its bound. By a product, as branches on
+  /// noise take longer than everything else; it is scaled so that it does not underflow to 0 for
+  /// the numbers here.
   [[nodiscard]] static constexpr bool is_jump(double fall, double bound) noexcept {
     return fall * 0x1p500 * bound > 0;
   }
-  /// The origin is one of the samples: of neighbours that are alike no digit is lost.
+  /// The origin is one of the samples: if neighbours are similar, no digit is lost.
   [[nodiscard]] static constexpr double sum_around(const double* x, std::int32_t first,
                                                    std::int32_t last, double origin,
                                                    double mean) noexcept {
@@ -157,7 +160,7 @@ class NewtonRow {
     for (std::int32_t j = first; j < last; ++j) sum += (x[j] - origin) - mean;
     return sum;
   }
-  /// The samples of a row in pairs of pairs of ...; the last one may stand alone.
+  /// The number of samples of the row of pairs of pairs of ...; the last one may have no partner.
   [[nodiscard]] constexpr std::int32_t samples(int level) const noexcept {
     return static_cast<std::int32_t>((std::int64_t{n_} + (std::int64_t{1} << level) - 1) >> level);
   }
@@ -168,7 +171,7 @@ class NewtonRow {
   NewtonArrays a_;
   NewtonOptions options_;
   double range_;
-  double unit_;  // of sums over the row, what rounding takes of them at most
+  double unit_;  // upper bound on the rounding error of sums over the row
   std::int32_t n_;
   std::int32_t fixed_count_ = 0;
   int iterations_ = 0;
@@ -181,8 +184,9 @@ constexpr bool NewtonRow::solve(bool has_start) noexcept {
   return iterate(row, options_.iterations);
 }
 
-/// Where one iteration on the row in pairs leads, which starts likewise, and so on down to two
-/// samples: what is smooth is near its solution there. From 0, edges would come free one by one.
+/// Starts from the result of one iteration on the row of pairs, which starts in the same way, and
+/// so on down to two samples. A smooth row is then near its solution. From 0, edges would come free
+/// one by one.
 constexpr void NewtonRow::find_start(Row row) noexcept {
   const std::int32_t least = row.n > kNewtonShortRow ? 2 : row.n;
   double* x = a_.coarse_x;
@@ -204,7 +208,8 @@ constexpr void NewtonRow::find_start(Row row) noexcept {
   }
 }
 
-/// Means of pairs, and the bounds of the edges between pairs, which hold twice as much.
+/// Computes the means of pairs, and the bounds of the edges between pairs, which are twice as
+/// large.
 constexpr void NewtonRow::join_pairs(const Row& row, double* x, double* lam) noexcept {
   const std::int32_t pairs = row.n / 2;
   for (std::int64_t k = 0; k < pairs; ++k) x[k] = (row.x[2 * k] + row.x[2 * k + 1]) / 2;
@@ -213,7 +218,7 @@ constexpr void NewtonRow::join_pairs(const Row& row, double* x, double* lam) noe
   for (std::int32_t k = 0; k < edges; ++k) lam[k] = row.lam[2 * k + 1] / 2;
 }
 
-/// Turns the target of a row in pairs into that of the n samples themselves.
+/// Turns the target of a row of pairs into that of the n samples themselves.
 constexpr void NewtonRow::spread(std::int32_t n) noexcept {
   for (std::int64_t k = (n - 1) / 2; k > 0; --k) a_.target[2 * k] = 2 * a_.target[k];
   a_.target[n] = 0;
@@ -225,7 +230,7 @@ constexpr void NewtonRow::spread(std::int32_t n) noexcept {
 constexpr void NewtonRow::start_at_target(const Row& row) noexcept {
   for (std::int32_t k = 0; k <= row.n; ++k) a_.u[k] = 0;
   a_.next[0] = 0;
-  row.lam[row.n - 1] = 0;  // of u_n, such that it stays 0
+  row.lam[row.n - 1] = 0;  // of u_n, so that it stays 0
   step(row, 1);
   take_step();
 }
@@ -239,7 +244,7 @@ constexpr bool NewtonRow::iterate(const Row& row, int limit) noexcept {
   }
 }
 
-/// Sets the target: the least of f with the fixed edges where they are.
+/// Sets the target: the minimum of f with the fixed edges unchanged.
 constexpr NewtonRow::Aim NewtonRow::aim(const Row& row) noexcept {
   Aim found;
   std::int32_t before = 0;
@@ -267,7 +272,7 @@ constexpr NewtonRow::Aim NewtonRow::aim(const Row& row) noexcept {
   return found;
 }
 
-/// Samples from `first` up to `last` between two fixed edges; returns y there.
+/// Sets the target of samples `first` up to `last`, between two fixed edges; returns y there.
 constexpr double NewtonRow::aim_run(const Row& row, std::int32_t first, std::int32_t last,
                                     Aim& found) noexcept {
   const double* x = row.x;
@@ -299,22 +304,23 @@ constexpr double NewtonRow::aim_run(const Row& row, std::int32_t first, std::int
   return origin + mean;
 }
 
-/// Goes towards the target as far as f falls enough; stays, and says so, where it does not fall.
+/// Steps towards the target as far as f decreases enough. If f does not decrease, stays and returns
+/// false.
 constexpr bool NewtonRow::descend(const Row& row) noexcept {
   const Descent whole = step(row, 1);
   const bool found = whole.is_enough() || (options_.halves ? halve(row) : interpolate(row, whole));
-  if (!found) step(row, 0);  // the edges that are fixed here, once more
+  if (!found) step(row, 0);  // find the edges that are fixed here again
   take_step();
   return found;
 }
 
-/// Puts a step of this length from u to next, and finds the edges that are fixed there.
+/// Computes `next`, a step of this length from u, and finds the edges that are fixed there.
 constexpr NewtonRow::Descent NewtonRow::step(const Row& row, double length) noexcept {
   const double* u = a_.u;
   Descent descent;
   std::int32_t count = 0;
-  double y_before = 0;       // of the sample before, as it is
-  double y_next_before = 0;  // and as it will be
+  double y_before = 0;       // of the sample before, now
+  double y_next_before = 0;  // and after the step
   double move_before = 0;
   bool is_top = false;  // whether the edge before will be at a bound
   bool is_bottom = false;
@@ -346,7 +352,8 @@ constexpr void NewtonRow::take_step() noexcept {
   a_.next = u;
 }
 
-/// At the least of the parabola through f at 0, its slope there, and f at the step before.
+/// Steps to the minimum of the parabola through f at 0, its slope there, and f at the previous
+/// step.
 constexpr bool NewtonRow::interpolate(const Row& row, Descent descent) noexcept {
   double slope = 0;
   for (std::int32_t k = 1; k < row.n; ++k) {
@@ -362,7 +369,7 @@ constexpr bool NewtonRow::interpolate(const Row& row, Descent descent) noexcept 
   return false;
 }
 
-/// The longest of 1/2, 1/4, ... that will do, several of which are tried in one sweep.
+/// Takes the longest sufficient step of 1/2, 1/4, ..., several of which are tried in one sweep.
 constexpr bool NewtonRow::halve(const Row& row) noexcept {
   double longest = 0.5;
   for (int trial = 0; trial < kNewtonTrials; trial += kNewtonHalvings) {
@@ -390,8 +397,9 @@ constexpr bool NewtonRow::halve(const Row& row) noexcept {
   return false;
 }
 
-/// Runs are segments where y jumps between them as their edge has it, and one where it does not.
-/// Sums times lengths tell: of small integers they are exact, as means are not.
+/// Runs are separate segments where y jumps between them in the direction of their edge, and one
+/// segment where it does not. This is decided by sums times lengths, which are exact for small
+/// integers, unlike means.
 constexpr void NewtonRow::store_codes(Code* codes) noexcept {
   double* sums = a_.next;  // of the segments so far
   std::int32_t borders = 0;

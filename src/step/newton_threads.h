@@ -1,19 +1,19 @@
-// Projected Newton on the dual of one row (tautstring/newton1d.h) by threads that hold it together,
-// each some samples one behind the other: on a device those of a block, in tests those of a
-// processor.
+// Projected Newton on the dual of one row (tautstring/newton1d.h) by several threads, each of which
+// has some consecutive samples: on a device the threads of a block, in tests those of a processor.
 //
-// With P the running sum of x, the string P - u lies in the tube P -+ lam, and its slopes are y.
-// The Newton system of the edges that are not held at a wall of the tube is solved by straight
-// lines between those that are. So an iteration pulls the string straight between its held edges
-// and clips it into the tube; threads need only tell one another of those nearest to them.
+// With P the running sum of x, the string P - u is in the tube P -+ lam, and its slopes are y. The
+// Newton system of the edges that are not held at a wall of the tube is solved by straight lines
+// between those that are held. So an iteration pulls the string straight between its held edges and
+// clips it into the tube; threads need only exchange the held edges nearest to them.
 //
-// Running sums lose digits of the values, not of the string: when the held edges are found, values
-// are means of x over segments.
+// Running sums lose digits of the values, not of the string: once the held edges are found, values
+// are computed as means of x over segments.
 //
-// Knows threads only through `Threads`: thread(), count(), and what all of them call together:
-// sync(), neighbours, around, sum, sum_before and sum_since; and near_reciprocal.
+// Knows threads only through `Threads`: thread(), count() and near_reciprocal, and the functions
+// that all of them call together: sync(), neighbours, around, sum, sum_before and sum_since.
 //
-// Written such that threads rarely go separate ways: what is held and what is not is selected.
+// Written so that threads rarely diverge: held and free edges are handled by selection, not by
+// branches.
 #pragma once
 
 #include <bit>
@@ -26,26 +26,26 @@
 
 namespace tautstring::detail {
 
-/// A number that belongs to an edge: that behind the sample of this index.
+/// A number that belongs to an edge: the one after the sample of this index.
 struct EdgeValue {
   std::int32_t edge;
   double value;
 };
-/// What is nearest in the threads before, {-1, 0} where there is nothing, and in those behind.
+/// The nearest values in the threads before, {-1, 0} if there is none, and in those after.
 struct EdgesAround {
   EdgeValue left;
   EdgeValue right;
 };
-/// Of the threads before and behind; 0 where there is none.
+/// Values of the threads before and after; 0 if there is none.
 struct Neighbours {
   double before;
   double behind;
 };
 
-/// Longer rows start from where some iterations lead on the same row in pairs of samples, and these
-/// likewise: one on the pairs, two on pairs of pairs, and so on.
+/// Longer rows start from the result of some iterations on the row of their pairs, and these
+/// likewise: one iteration on the pairs, two on pairs of pairs, and so on.
 inline constexpr std::int32_t kNewtonThreadsShortRow = 32;
-/// How often jumps that rounding made up are taken away before a row is left to others.
+/// How often spurious jumps due to rounding are removed before a row is left to another solver.
 inline constexpr int kNewtonCleanings = 3;
 
 [[nodiscard]] constexpr int newton_levels(std::int32_t n) noexcept {
@@ -53,27 +53,27 @@ inline constexpr int kNewtonCleanings = 3;
   for (; n > kNewtonThreadsShortRow; n = (n + 1) / 2) ++levels;
   return levels;
 }
-/// Samples of a row and of all rows of pairs that it starts from.
+/// Number of samples of a row and of all the rows of pairs that it starts from.
 [[nodiscard]] constexpr std::int32_t newton_samples(std::int32_t n) noexcept {
   std::int32_t all = n;
   for (; n > kNewtonThreadsShortRow; all += n) n = (n + 1) / 2;
   return all;
 }
 
-/// Room for newton_samples each, the row's own first.
+/// Arrays of newton_samples each, those of the row itself first.
 struct NewtonMemory {
-  double* x;       // given for the row: not far from 0
-  double* u;       // of the edge behind each sample; given where there is a start
+  double* x;       // input for the row: not far from 0
+  double* u;       // of the edge after each sample; input if there is a start
   double* lam;     // likewise, > 0; null: `row_lam` for all
   double row_lam;  // > 0
-  double range;    // how far samples are apart
+  double range;    // range of the samples
 };
 
 /// How it ended.
 struct NewtonOutcome {
   int iterations;
   bool converged;
-  bool is_clean;  // whether the result jumps as its dual variables say
+  bool is_clean;  // whether the result jumps in the direction of its dual variables
 };
 
 template <class Threads, int kItems>
@@ -85,8 +85,8 @@ class NewtonThreads {
         row_({n, memory.x, memory.u, memory.lam, memory.row_lam}),
         range_(memory.range) {}
 
-  /// With a tolerance iterations end where the target is within it. What becomes of that, without
-  /// the jumps that are held the wrong way, may not be: then they go on to the end.
+  /// With a tolerance, iterations end when the target is within it. The result, from which jumps
+  /// that are held the wrong way are removed, may not be within it: then they continue to the end.
   TAUTSTRING_HOST_DEVICE NewtonOutcome solve(NewtonOptions options, bool has_start) noexcept {
     for (;; options.tol = 0) {
       const NewtonOutcome outcome = search(options, has_start);
@@ -96,8 +96,8 @@ class NewtonThreads {
     }
   }
 
-  /// Calls use(i, value, u, jump) for the thread's samples, with u and the sign of the jump (0:
-  /// none) those of the edge behind.
+  /// Calls use(i, value, u, jump) for the thread's samples; u and the sign of the jump (0: none)
+  /// are those of the edge after the sample.
   template <class Use>
   TAUTSTRING_HOST_DEVICE void for_each_result(const Use& use) const noexcept {
     for_each([&](int i) {
@@ -105,8 +105,8 @@ class NewtonThreads {
     });
   }
 
-  /// Of the result as it is returned: returned(value, x) is what becomes of a value, counted as its
-  /// sample x is. All threads call it together.
+  /// The quality of the result as returned: returned(value, x) is the returned value, in the scale
+  /// and offset of its sample x. All threads call it together.
   template <class Returned>
   [[nodiscard]] TAUTSTRING_HOST_DEVICE RowQuality
   quality_of(const Returned& returned) const noexcept {
@@ -133,7 +133,7 @@ class NewtonThreads {
   }
 
  private:
-  static_assert(kItems <= 32);  // bits of a mask
+  static_assert(kItems <= 32);  // one bit each in a mask
 
   struct Level {
     std::int32_t n;
@@ -143,11 +143,11 @@ class NewtonThreads {
     double row_lam;
   };
 
-  /// Of a whole step to the target.
+  /// The effect of a full step to the target.
   struct Worth {
     double slope;
     double bend;
-    bool violates;  // the target its bounds, or the way that it should jump
+    bool violates;  // whether the target violates its bounds or the direction of a jump
   };
 
   // --- From the start to the result ---
@@ -185,7 +185,8 @@ class NewtonThreads {
             level.row_lam / 2};
   }
 
-  /// The mean of each pair; an edge between two pairs carries twice what it would carry there.
+  /// Computes the mean of each pair; the dual variable of an edge between two pairs is twice that
+  /// of the row of pairs.
   TAUTSTRING_HOST_DEVICE Level make_pairs(const Level& level) noexcept {
     const Level pairs = pairs_of(level);
     for (std::int32_t k = threads_.thread(); k < pairs.n; k += threads_.count()) {
@@ -222,8 +223,8 @@ class NewtonThreads {
 
   // --- The thread's part of a level ---
 
-  /// A number near the mean of x, for running sums that do not grow with every sample. Its few
-  /// digits leave the sums of whole numbers whole.
+  /// Finds a number near the mean of x, so that running sums do not grow with every sample. As it
+  /// has few digits, sums of integers stay exact.
   TAUTSTRING_HOST_DEVICE void find_drift() noexcept {
     double sum[1] = {0};
     for (std::int32_t i = threads_.thread(); i < row_.n; i += threads_.count()) sum[0] += row_.x[i];
@@ -264,7 +265,7 @@ class NewtonThreads {
     }
   }
   [[nodiscard]] constexpr std::int32_t index(int i) const noexcept { return first_ + i; }
-  /// 0 before the row's first edge, and behind its last sample.
+  /// 0 before the first edge of the row, and after its last sample.
   [[nodiscard]] TAUTSTRING_HOST_DEVICE double lam_of(std::int32_t edge) const noexcept {
     if (edge < 0 || edge >= level_.n - 1) return 0;
     return level_.lam != nullptr ? level_.lam[edge] : level_.row_lam;
@@ -281,7 +282,8 @@ class NewtonThreads {
   }
   [[nodiscard]] constexpr bool is_held(int i) const noexcept { return (held_ >> i & 1U) != 0; }
   [[nodiscard]] constexpr bool is_end(int i) const noexcept { return index(i) >= level_.n - 1; }
-  /// How far y jumps the way that a held edge asks for: a fall where u is at its upper bound.
+  /// The size of a jump of y in the direction that a held edge requires: a fall where u is at its
+  /// upper bound.
   [[nodiscard]] constexpr double as_held(int i, double jump) const noexcept {
     return u_[i] > 0 ? -jump : jump;
   }
@@ -295,14 +297,14 @@ class NewtonThreads {
     for_each([&](int i) { last = values[i]; });
     return last;
   }
-  /// The values of the held edges that are nearest in other threads.
+  /// The values of the nearest held edges in other threads.
   [[nodiscard]] TAUTSTRING_HOST_DEVICE EdgesAround
   around(const double (&values)[kItems]) const noexcept {
     double first = 0;
     double last = 0;
     for_each([&](int i) { last = is_held(i) ? values[i] : last; });
     for_each_backwards([&](int i) { first = is_held(i) ? values[i] : first; });
-    // Not std::countr_zero, which nvcc 13.0 takes for 32.
+    // Not std::countr_zero, which nvcc 13.0 evaluates to 32.
     const auto edge_of = [&](unsigned highest) { return first_ + 31 - std::countl_zero(highest); };
     return threads_.around(held_ != 0, {edge_of(held_ & (~held_ + 1)), first},
                            {edge_of(held_), last});
@@ -322,7 +324,7 @@ class NewtonThreads {
     }
   }
 
-  /// Edges at a wall that y holds there, and the row's end.
+  /// Finds the edges that y holds at a wall, and the end of the row.
   TAUTSTRING_HOST_DEVICE void find_held() noexcept {
     const Neighbours u = threads_.neighbours(u_[0], last_of(u_));
     u_before_ = u.before;
@@ -373,7 +375,7 @@ class NewtonThreads {
   }
 
   TAUTSTRING_HOST_DEVICE Worth look() noexcept {
-    // Running sums of so many samples are no better.
+    // The rounding error of running sums of this many samples.
     const double rounding = std::numeric_limits<double>::epsilon() * range_ * (level_.n + 4);
     bool violates = wrong_jump_ > rounding;
     double sums[2] = {};
@@ -390,7 +392,7 @@ class NewtonThreads {
     return {sums[0], sums[1], violates};
   }
 
-  /// Whether the duality gap of the target is at most so much of its objective.
+  /// Whether the duality gap of the target is at most `tol` times its objective.
   [[nodiscard]] TAUTSTRING_HOST_DEVICE bool has_gap_of(double tol) noexcept {
     double sums[2] = {gap_of_excess(), 0};
     for_each([&](int i) {
@@ -405,7 +407,7 @@ class NewtonThreads {
     threads_.sum(sums, false);
     return sums[0] <= tol * sums[1];
   }
-  /// The thread's part of what dual variables within their bounds lack of x - y.
+  /// The thread's part of the gap from clipping dual variables to their bounds.
   [[nodiscard]] TAUTSTRING_HOST_DEVICE double gap_of_excess() const noexcept {
     double gap = 0;
     double excess = clipped(target_before_, lam_before_) - target_before_;
@@ -426,7 +428,7 @@ class NewtonThreads {
     });
   }
 
-  /// Goes towards the target as far as the objective falls enough; false: nowhere.
+  /// Steps towards the target as far as the objective decreases enough; false: it does not move.
   TAUTSTRING_HOST_DEVICE bool step(const Worth& whole, bool halves) noexcept {
     const auto gains = [](double slope, double bend) {
       return slope < 0 && slope + bend / 2 <= kNewtonEnough * slope;
@@ -443,8 +445,8 @@ class NewtonThreads {
     return false;
   }
 
-  /// Where a parabola through 0, with this slope there, and `gained` at `size` is least, but not
-  /// far from halfway.
+  /// The minimum of the parabola through 0 with this slope there, and through `gained` at `size`,
+  /// limited to values not far from halfway.
   [[nodiscard]] static constexpr double least_of_parabola(double size, double gained,
                                                           double slope) noexcept {
     const double least = -slope * size * size / (2 * (gained - slope * size));
@@ -464,7 +466,7 @@ class NewtonThreads {
                                                              double most) noexcept {
     return clipped(size == 1 ? target : u + size * (target - u), most);
   }
-  /// Finds its slope and bend.
+  /// Computes the slope and curvature of a step.
   TAUTSTRING_HOST_DEVICE void look_at_step(double size, double (&sums)[2]) noexcept {
     sums[0] = 0;
     sums[1] = 0;
@@ -485,8 +487,8 @@ class NewtonThreads {
 
   // --- The result ---
 
-  /// Turns the last target into values: jumps that do not go the way that their edges are held are
-  /// none.
+  /// Turns the last target into values; jumps that contradict the held side of their edge are
+  /// removed.
   TAUTSTRING_HOST_DEVICE void finish(NewtonOutcome& outcome) noexcept {
     for (int cleaning = 0;; ++cleaning) {
       find_values();
@@ -500,7 +502,7 @@ class NewtonThreads {
     }
   }
 
-  /// The means of x over the segments between held edges, with what these pull.
+  /// Computes the means of x over the segments between held edges, with the terms of these edges.
   TAUTSTRING_HOST_DEVICE void find_values() noexcept {
     const EdgeValue before = around(u_).left;
     double sum = 0;
@@ -531,18 +533,18 @@ class NewtonThreads {
   std::int32_t first_ = 0;  // of its samples
   double x_[kItems] = {};
   double x_behind_ = 0;
-  double sum_[kItems] = {};  // of x less the drift, up to each sample
+  double sum_[kItems] = {};  // of x minus the drift, up to each sample
   double sum_before_ = 0;
-  double lam_[kItems] = {};  // of the edge behind each; 0 where there is none
+  double lam_[kItems] = {};  // of the edge after each; 0 if there is none
   double lam_before_ = 0;
   double u_[kItems] = {};
   double u_before_ = 0;
-  double rise_[kItems] = {};  // of y behind each sample: the slope of the objective
-  double mean_[kItems] = {};  // y of the target, less the drift; in the end the value
+  double rise_[kItems] = {};  // of y after each sample: the slope of the objective
+  double mean_[kItems] = {};  // y of the target, minus the drift; in the end the value
   double mean_behind_ = 0;
   double target_[kItems] = {};  // for u
   double target_before_ = 0;
-  double wrong_jump_ = 0;  // of the target, times the samples behind it; the largest
+  double wrong_jump_ = 0;  // the largest one of the target, times the number of samples after it
   unsigned held_ = 0;
 };
 

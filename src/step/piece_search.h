@@ -1,15 +1,15 @@
-// The search for jumps by lanes, each in its own part of a row: on a device 32 of them go
-// together, on the host there is one. Knows samples and edges only through a Source,
-// segments only through a Sink.
+// The search for jumps by lanes, each in its own part of a row. On a device 32 lanes run together,
+// on the host there is one. Knows samples and edges only through a Source, segments only through a
+// Sink.
 //
-// A Source has sample(i), lam(i), prepare(first, next, last), which is called by all lanes
-// before samples from `next` on are read, and load(i, last, samples), which reads a group of
-// samples from i on, NaN from `last` on, and gives their lams back; and zero(), a 0 that no
-// compiler knows of. A Sink has put(first, is_real, down, value) for the start of a segment behind
-// a jump, or at the start of the row, where `down` means nothing.
+// A Source has sample(i), lam(i), prepare(first, next, last), which all lanes call before samples
+// from `next` on are read, load(i, last, samples), which reads a group of samples from i on (NaN
+// from `last` on) and returns their lams, and zero(), a 0 that is opaque to the compiler. A Sink
+// has put(first, is_real, down, value) for the start of a segment after a jump, or at the start of
+// the row, where `down` has no meaning.
 //
-// The loops end by a vote of the lanes: otherwise a device's compiler makes an inner loop
-// of the steps between two jumps, which all lanes leave together.
+// The loops end by a vote of the lanes. Otherwise a device's compiler makes an inner loop of the
+// steps between two jumps, which all lanes must leave together.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct Piece {
   std::int32_t first;
   std::int32_t last;
   Code code;   // of its first sample
-  Code after;  // of the sample behind it; continues: the row ends
+  Code after;  // of the sample after it; continues: the row ends
   bool active;
 };
 
 /// Searches samples first .. last - 1, group by group; on_cut(search, cut) is called where a
-/// segment ends. It moves `first` and the search on and gives `last` back, or 0 when the lane
-/// is done. Now and then is_over(groups), with the number of groups read so far, says whether
-/// a lane that is not done gives up.
+/// segment ends. It advances `first` and the search and returns `last`, or 0 when the lane is done.
+/// From time to time is_over(groups), with the number of groups read so far, returns whether a lane
+/// that is not done gives up.
 template <class Search, class T, class Source, class OnCut, class IsOver>
 constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int32_t last, T u_first,
                             T u_last, bool active, const OnCut& on_cut,
@@ -52,7 +52,7 @@ constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int3
     const auto lams = source.load(next, last, samples);
     const auto before = search.before_group();
     search.take(samples, lams, arithmetic);
-    next += last > 0 ? kGroup : 0;  // a lane may be done long before others are
+    next += last > 0 ? kGroup : 0;  // a lane may be done long before others
     ++groups;
     const bool crossed = search.crossed();
     if ((crossed || next >= last) && last > 0) {
@@ -71,15 +71,15 @@ constexpr void for_each_cut(const Source& source, std::int32_t& first, std::int3
   } while (any);
 }
 
-/// A place that the true search passes, whatever came before it.
+/// A jump that the true search finds, whatever came before it.
 struct CommonJump {
   bool found;
-  std::int32_t first;  // the sample behind the jump
+  std::int32_t first;  // the sample after the jump
   Code code;
 };
 
-/// Runs two searches from sample `start` > 0, with the dual variable at either end of
-/// its range, until both are behind the same jump or beyond `limit`.
+/// Runs two searches from sample `start` > 0, with the dual variable at its two bounds, until both
+/// are after the same jump or past `limit`.
 template <class Search, class T, class Source>
 [[nodiscard]] constexpr CommonJump find_common_jump(const Source& source, std::int32_t start,
                                                     std::int32_t limit, std::int32_t n,
@@ -91,19 +91,19 @@ template <class Search, class T, class Source>
   bool other_down = false;
   bool found = false;
   const T u_first = active ? source.lam(start - 1) : T(0);
-  // No search looks further than this; one that would is given up.
+  // No search reads further than this; one that would is given up.
   const std::int32_t last = n - limit < limit - start ? n : limit + (limit - start);
   for_each_cut<Search, T>(
       source, first, last, u_first, T(0), active,
       [&](Search& search, const SegmentCut<T>& cut) -> std::int32_t {
-        // Where its samples end a search knows nothing, unless the row does.
+        // Where its samples end, a search has no result, unless the row ends there.
         if (!search.crossed() && last < n) return 0;
         first += Arithmetic::to_int(cut.length);
         down = cut.down;
         if (first >= n) return 0;
         found = first == other && down == other_down;
         if (found) return 0;
-        if (first >= other) {  // the one behind goes on
+        if (first >= other) {  // the one that is behind continues
           const std::int32_t first_of_other = other;
           const bool down_of_other = other_down;
           other = first;
@@ -120,15 +120,15 @@ template <class Search, class T, class Source>
   return {found, first, down ? Code::down : Code::up};
 }
 
-/// What became of a piece.
+/// The outcome for a piece.
 struct PieceResult {
-  bool gave_up;  // having read too many samples again
+  bool gave_up;  // after reading too many samples again
   bool is_odd;   // a value is not finite: some sample is not, or is too large
-  bool jumps;    // within the piece
+  bool jumps;    // there are jumps within the piece
 };
 
-/// A search may read so many groups for each sample that a finished segment has, and one for
-/// each sample of its piece: a look ahead of 300 samples all along.
+/// A search may read this many groups for each sample of a finished segment, plus one for each
+/// sample of its piece: a lookahead of 300 samples throughout.
 inline constexpr std::int32_t kGroupsPerSample = 50;
 
 /// Finds the segments of a piece.
@@ -147,10 +147,10 @@ constexpr PieceResult search_piece(const Source& source, const Piece& piece, Sin
   for_each_cut<Search, T>(
       source, first, piece.last, u_first, u_last, piece.active,
       [&](Search& search, const SegmentCut<T>& cut) -> std::int32_t {
-        // Without branches, though a lane at its piece's end begins nothing more.
+        // Without branches, although a lane at the end of its piece starts no segment.
         const std::int32_t behind = first + Arithmetic::to_int(cut.length);
         const bool ends = behind == piece.last;
-        // Read ahead of what the sink writes, which no compiler can know to be elsewhere.
+        // Read before the sink writes, as no compiler can know that it writes elsewhere.
         const T first_behind = ends ? T(0) : source.sample(behind);
         const T lam_behind = ends ? T(0) : source.lam(behind);
         const T u_cut = ends ? u_last : dual_at_jump(cut.down, source.lam(behind - 1));
@@ -164,7 +164,7 @@ constexpr PieceResult search_piece(const Source& source, const Piece& piece, Sin
         return ends ? 0 : piece.last;
       },
       [&](std::int32_t groups) {
-        // While the first segment is read nothing is finished, hence the piece's length.
+        // Nothing is finished while the first segment is read, hence the length of the piece.
         const std::int32_t spent = groups - (piece.last - piece.first);
         gave_up = spent / kGroupsPerSample > first - piece.first;
         return gave_up;

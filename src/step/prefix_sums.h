@@ -1,12 +1,12 @@
-// Sums over intervals of a row, read off running totals: between(a, b) is the
-// sum of elements a .. b - 1. Shared by host and device; knows nothing else.
+// Sums over intervals of a row, from running totals: between(a, b) is the sum of elements a ..
+// b - 1. Shared by host and device; knows nothing else.
 #pragma once
 
 #include <cstdint>
 
 namespace tautstring::detail {
 
-/// The width of an interval where every element has weight 1.
+/// The width of an interval if every element has weight 1.
 template <class T>
 struct UnitSums {
   [[nodiscard]] constexpr T between(std::int32_t a, std::int32_t b) const noexcept {
@@ -14,8 +14,8 @@ struct UnitSums {
   }
 };
 
-/// Running totals in T. An interval's error is that of the totals, not of the
-/// interval: enough where all elements are of one size.
+/// Running totals in T. The error of an interval is that of the totals, which is good enough if all
+/// elements have similar magnitudes.
 template <class T>
 struct PlainSums {
   T* total;  // elements + 1
@@ -27,11 +27,11 @@ struct PlainSums {
   }
 };
 
-/// Running totals carried in three times T's precision (Knuth's two-sum, twice),
-/// so that a short interval of small weights survives beside large ones.
+/// Running totals carried in three times T's precision (Knuth's two-sum, twice), so that a short
+/// interval of small weights stays accurate next to large ones.
 template <class T>
 struct CompensatedSums {
-  T* total;  // elements + 1 each: the sum, what it lacks, and what that lacks
+  T* total;  // elements + 1 each: the sum, its error, and the error of that
   T* error;
   T* rest;
 
@@ -45,7 +45,7 @@ struct CompensatedSums {
   }
 
  private:
-  /// sum = a + b rounded; returns what the rounding lost, exactly.
+  /// sum = a + b rounded; returns the exact rounding error.
   static constexpr T add(T a, T b, T& sum) noexcept {
     sum = a + b;
     const T part = sum - a;

@@ -1,11 +1,11 @@
-// How good a row is as it is returned: its objective, and an upper bound on how far that is from
-// the optimum, the duality gap, by dual variables u within their bounds:
+// The quality of a row as returned: its objective, and the duality gap, an upper bound on how far
+// that is from the optimum, from dual variables u within their bounds:
 //
 //   gap = sum over edges (lam |rise| + u * rise) + 1/2 sum over samples ((x - y) - (u - u
 //   before))^2
 //
-// All terms are >= 0, whatever y and u are. Where y jumps u is at its bound, so that a result that
-// is not rounded has none of the gap at its edges.
+// All terms are >= 0, whatever y and u are. Where y jumps, u is at its bound, so that the edges of
+// an unrounded result add nothing to the gap.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,32 @@ struct RowQuality {
   double gap = 0;
   double objective = 0;
 
-  /// A sample with x - y, and by how much u grows over it.
+  /// Adds a sample, from x - y and the increase of u over it.
   constexpr void add_sample(double change, double pull) noexcept {
     const double lost = change - pull;
     gap += lost * lost / 2;
     objective += change * change / 2;
   }
   constexpr void add_edge(double rise, double u, double lam) noexcept {
-    if (rise == 0) return;  // whatever its lam is
+    if (rise == 0) return;  // whatever its lam
     const double size = rise < 0 ? -rise : rise;
     gap += (rise < 0 ? lam - u : lam + u) * size;
     objective += lam * size;
   }
 
   [[nodiscard]] constexpr bool is_finite() const noexcept { return gap - gap == 0; }
-  /// Where a result is not finite, there is no bound.
+  /// A result that is not finite has no bound.
   [[nodiscard]] constexpr double reported_gap() const noexcept {
     return is_finite() ? gap : std::numeric_limits<double>::infinity();
   }
-  /// A tolerance of 0 asks for nothing.
+  /// A tolerance of 0 requires nothing.
   [[nodiscard]] constexpr bool is_within(double tol) const noexcept {
     return tol == 0 || (is_finite() && gap <= tol * objective);
   }
 };
 
-/// Of a row of n samples: x(i) and y(i) are numbers, u(e) and lam(e) those of the edge behind
-/// sample e.
+/// The quality of a row of n samples x(i) with values y(i); u(e) and lam(e) are those of the edge
+/// after sample e.
 template <class Samples, class Values, class Duals, class Lams>
 [[nodiscard]] constexpr RowQuality quality_of_row(std::int32_t n, const Samples& x, const Values& y,
                                                   const Duals& u, const Lams& lam) noexcept {

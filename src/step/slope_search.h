@@ -1,36 +1,36 @@
-// The direct method in its slope form: the same search as direct.h with half of
-// its additions, for processors where many lanes wait for one another. Shared by
-// host and device; knows only the samples it is given.
+// The slope form of the direct method: the same search as direct.h with half of its additions, for
+// processors on which many lanes run in lockstep. Shared by host and device; knows only the samples
+// that it is given.
 //
-// After `length` samples of a segment that sum to `sum`, with the dual variable u_start before
-// it, the segment's value v leads to u_start + sum - v length. That must stay within
-// [-lam, lam], so v lies between
+// After `length` samples of a segment that sum to `sum`, with the dual variable u_start before it,
+// the segment's value v leads to u_start + sum - v length. That must stay within [-lam, lam], so v
+// is between
 //   (sum + u_start - lam) / length   and   (sum + u_start + lam) / length
 // for every length read so far: between `low` and `high`. Once low > high no value
 // works: the segment ended where the older of the two bounds was set, with that
 // bound as its value, and the string turns away from it.
 //
-// Two quotients over hundreds of samples do not tell whether one more sample is above a bound or
-// below it: in float32 they would take a sample into a long segment that does not belong to it.
-// So a sample moves a bound if the samples since the bound was set, counted from the bound, sum
-// to nothing that speaks against it. Near a bound each of these differences is exact. The
-// quotient only says where the bound moves to, at most as far as to the sample itself. That limit
-// keeps runs of equal samples whole: none of them is ever beyond a bound that another one has
-// set. For the same reason all is counted from the segment's first sample: a run that begins a
+// Comparing two quotients over hundreds of samples does not show whether one more sample is above
+// or below a bound: in float32, a long segment would take in a sample that does not belong to it.
+// So whether a sample moves a bound is decided by the sum of the differences between the bound and
+// the samples since it was set. Near a bound each of these differences is exact. The quotient only
+// determines where the bound moves to, at most up to the sample itself. That limit keeps runs of
+// equal samples whole: none of them is ever beyond a bound that another one has set. For the same
+// reason, the first sample of the segment is subtracted from all others: a run that begins a
 // segment then sums to exactly 0.
 //
-// A sample takes 23 operations, 16 where quotients are compared: 4 for its difference from the
-// first one, the sum and the length, 4 for what it is above the bounds, 4 for the quotients, 3
-// comparisons, and 8 that move bounds. Where each edge has a lam of its own there are 11 more.
+// A sample takes 23 operations (comparing quotients would take 16): 4 for its difference from the
+// first one, the sum and the length, 4 for the differences from the bounds, 4 for the quotients, 3
+// comparisons, and 8 that move bounds. A lam per edge takes 11 more.
 //
-// Samples are taken in groups. In long rows those of a group are summed on their own and
-// what adding that to the sum loses is carried along, so that the error of a sum does not
-// grow with its length. A group starts after the segment's first sample, so that the
-// numbers do not depend on who searches. A sample that is NaN sets no bounds: it stands
-// for those after a piece.
+// Samples are taken in groups. In long rows the samples of a group are summed separately, and the
+// rounding error of adding that to the sum is carried along, so that the error of a sum does not
+// grow with its length. A group starts after the first sample of the segment, so that the numbers
+// do not depend on which lane searches. A sample that is NaN sets no bounds: samples after a piece
+// are read as NaN.
 //
-// The last sample of a row may set bounds like any other: the value that the end asks
-// for lies between those that it sets.
+// The last sample of a row may set bounds like any other: the value that the end requires is
+// between those that it sets.
 #pragma once
 
 #include <cstdint>
@@ -41,15 +41,15 @@ namespace tautstring::detail {
 
 inline constexpr int kGroup = 6;
 
-/// How a piece of a row ends: after so many samples, with this dual variable.
+/// How a piece of a row ends: after how many samples, and with which dual variable.
 template <class T>
 struct PieceEnd {
   T length;
   T u;
 };
 
-/// Where a segment ends, and the dual variable there: lam where the string turns down, -lam
-/// where it turns up, what the end asks for at the end of its piece.
+/// Where a segment ends, and the dual variable there: lam where the string turns down, -lam where
+/// it turns up, and the required one at the end of the piece.
 template <class T>
 struct SegmentCut {
   T length;
@@ -57,8 +57,8 @@ struct SegmentCut {
   bool down;
 };
 
-/// What the samples read so far allow. Numbers of samples are kept as T, in which they are
-/// needed most.
+/// The bounds of the value from the samples read so far. Numbers of samples are stored as T, the
+/// type in which they are used most.
 template <class T>
 struct Bounds {
   T low;
@@ -79,10 +79,10 @@ struct NextSample {
   T length;   // their number
   T floor_u;  // u_start - lam and u_start + lam
   T ceiling_u;
-  // What differs only where each edge has a lam of its own.
-  T low_rise;  // what above_low must reach to move low: how much lam has grown since it was set
+  // These differ only if each edge has its own lam.
+  T low_rise;  // what above_low must reach to move low: the growth of lam since low was set
   T high_rise;
-  T low_limit;  // the sample, as it were with the lam before: low rises no further
+  T low_limit;  // the sample, adjusted to the previous lam: low rises no further
   T high_limit;
 };
 
@@ -94,7 +94,8 @@ constexpr void tighten_bounds(Bounds<T>& bounds, const NextSample<T>& next) noex
   const T ceiling = Arithmetic::quotient(next.total, next.ceiling_u, share);
   const T above_low = bounds.above_low + (next.value - bounds.low);
   const T above_high = bounds.above_high + (next.value - bounds.high);
-  // Not one after the other, as the first could not close it: a floor is not above its ceiling.
+  // Evaluated once for both: the first move cannot change it, as a floor is never above its
+  // ceiling.
   const bool open = !kMayHaveCrossed || bounds.low <= bounds.high;
   const bool raises = open && above_low >= next.low_rise;
   const bool lowers = open && above_high <= next.high_rise;
@@ -108,10 +109,10 @@ constexpr void tighten_bounds(Bounds<T>& bounds, const NextSample<T>& next) noex
   bounds.above_high = lowers ? T(0) : above_high;
 }
 
-/// What a search computes with, in plain words.
+/// The arithmetic of a search in plain C++.
 template <class T>
 struct PlainArithmetic {
-  T zero;  // 0 and 1, which a device's arithmetic needs as numbers that no compiler knows
+  T zero;  // 0 and 1, which a device's arithmetic needs as values that are opaque to the compiler
   T one;
 
   static constexpr T reciprocal(T length) noexcept { return 1 / length; }
@@ -121,7 +122,7 @@ struct PlainArithmetic {
   static constexpr std::int32_t to_int(T whole) noexcept {
     return static_cast<std::int32_t>(whole);
   }
-  /// Whether a condition holds for any of the lanes that go together.
+  /// Whether a condition is true for any of the lanes that run together.
   static constexpr bool any_lane(bool condition) noexcept { return condition; }
 
   template <bool kMayHaveCrossed>
@@ -130,23 +131,23 @@ struct PlainArithmetic {
   }
 };
 
-/// `Arithmetic` is PlainArithmetic or does the same faster; bounds need not be rounded
-/// correctly, as no value depends on them. kCarriesRest: what sums lose is carried along.
+/// `Arithmetic` is PlainArithmetic or does the same faster; bounds need not be rounded correctly,
+/// as no value depends on them. kCarriesRest: the rounding errors of sums are carried along.
 template <class T, class Arithmetic, bool kCarriesRest>
 struct SlopeSearch {
   using ArithmeticType = Arithmetic;
   static constexpr bool kCarries = kCarriesRest;
 
   T u_start;
-  T floor_u;  // u_start - lam and u_start + lam, where lam is one for the row
+  T floor_u;  // u_start - lam and u_start + lam, if lam is one for the row
   T ceiling_u;
-  T last_lam;  // where each edge has its own: of the last edge read,
+  T last_lam;  // if each edge has its own: of the last edge read,
   T low_lam;   // and of those where the bounds were set
   T high_lam;
   T origin;  // the first sample; sums and bounds are counted from it
   T length;
   T sum;
-  T rest;  // what the sum lacks
+  T rest;  // the error of the sum
   Bounds<T> bounds;
 
   /// Begins a segment with the sample `first`; lam is that of the edge after it.
@@ -207,7 +208,7 @@ struct SlopeSearch {
                   down ? bounds.low_sum : bounds.high_sum, down);
   }
 
-  /// What the end of a piece needs of the search before its last group.
+  /// The state before the last group of a piece, which its end needs.
   struct BeforeGroup {
     T length;
     T sum;
@@ -219,8 +220,8 @@ struct SlopeSearch {
     return {length, sum, rest, bounds.above_low, bounds.above_high};
   }
 
-  /// The cut where the piece has ended first: perhaps with it. `samples` are its last group; those
-  /// after the piece are NaN, and have left their mark on what counts samples.
+  /// The cut if the piece has ended by now, possibly at its end. `samples` are its last group;
+  /// those after the piece are NaN, and have been counted in the numbers of samples.
   template <class Lams>
   [[nodiscard]] constexpr SegmentCut<T> cut_at_end(const BeforeGroup& before,
                                                    const T (&samples)[kGroup],
@@ -228,7 +229,7 @@ struct SlopeSearch {
     T part = kCarriesRest ? before.rest : before.sum;
     T above_low = bounds.low_length > before.length ? T(0) : before.above_low;
     T above_high = bounds.high_length > before.length ? T(0) : before.above_high;
-    for (int j = 0; j < kGroup; ++j) {  // without branches, which would part the lanes
+    for (int j = 0; j < kGroup; ++j) {  // without branches, which would make lanes diverge
       const T at = before.length + static_cast<T>(j + 1);
       const bool in_piece = at <= end.length;
       const T sample = samples[j] - origin;
@@ -236,8 +237,8 @@ struct SlopeSearch {
       above_low += in_piece && at > bounds.low_length ? sample - bounds.low : T(0);
       above_high += in_piece && at > bounds.high_length ? sample - bounds.high : T(0);
     }
-    // The end is a sample that allows one value alone: end.u stands for lam and -lam there. A
-    // bound that the last sample set is met, whatever rounding says.
+    // The end is a sample that allows only one value: end.u takes the place of both lam and -lam. A
+    // bound that the last sample set counts as met, whatever rounding does.
     const T lam = ceiling_u - u_start;
     const T low_rise = end.u - (Lams::kUniform ? lam : low_lam);
     const T high_rise = end.u + (Lams::kUniform ? lam : high_lam);
@@ -249,7 +250,7 @@ struct SlopeSearch {
   }
 
  private:
-  /// `sum` is counted from the origin; of small whole numbers nothing is rounded.
+  /// `sum` is counted from the origin; small integers are never rounded.
   [[nodiscard]] constexpr SegmentCut<T> cut_at(T at, T total, bool down) const noexcept {
     return {at, total + at * origin, down};
   }
@@ -261,8 +262,8 @@ template <class T>
   return down ? lam : -lam;
 }
 
-/// Whether a jump goes the way it should: one that rounding made up does not. With nothing
-/// (NaN) on its left every jump is real.
+/// Whether a jump goes in its direction; a spurious one, due to rounding, does not. With nothing
+/// (NaN) on its left, every jump is real.
 template <class T>
 [[nodiscard]] constexpr bool is_real_jump(bool down, T left, T right) noexcept {
   const T rise = right - left;

@@ -1,5 +1,5 @@
-// float16 and bfloat16 as bits. Conversions go to and from float64 directly, so
-// that a result is rounded once, to nearest even, whatever the arithmetic was.
+// float16 and bfloat16 as bits. Conversions go to and from float64 directly, so that a result is
+// rounded once, to nearest even, whatever the arithmetic.
 #pragma once
 
 #include <bit>
@@ -50,8 +50,8 @@ struct SmallFloat {
   }
 
  private:
-  /// Rounds 1.fraction * 2^exponent; a carry into the exponent, up to infinity,
-  /// comes out right by itself because exponent and fraction are neighbours.
+  /// Rounds 1.fraction * 2^exponent; a carry into the exponent, up to infinity, is correct without
+  /// special treatment because exponent and fraction are adjacent.
   static constexpr std::uint32_t round_magnitude(int exponent, std::uint64_t fraction) noexcept {
     const int below_normal = exponent < 1 - kBias ? 1 - kBias - exponent : 0;
     const int shift = kDroppedBits + below_normal;
@@ -78,8 +78,8 @@ using BFloat16 = SmallFloat<8, 7>;
 [[nodiscard]] constexpr float to_float(Float16 value) noexcept {
   const std::uint32_t magnitude = value.bits & 0x7FFFU;
   const std::uint32_t sign = std::uint32_t{value.bits} >> 15 << 31;
-  // As a float32 the same bits stand for a number 2^112 times too small, for
-  // normal and subnormal ones alike.
+  // Read as float32, the same bits are a number that is 2^112 times too small, for normal and
+  // subnormal ones alike.
   const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
   const std::uint32_t not_finite = 0x7F800000U | magnitude << 13;
   const std::uint32_t bits =
@@ -99,8 +99,8 @@ using BFloat16 = SmallFloat<8, 7>;
 [[nodiscard]] constexpr Float16 to_float16(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t size = bits & 0x7FFFFFFFU;
-  // Below the normal numbers the last bit is always worth 2^-24: adding a number
-  // whose last bit is worth that rounds to it.
+  // Below the normal numbers the last bit is always worth 2^-24: adding a number whose last bit is
+  // worth as much rounds to it.
   const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5F) -
                                   std::bit_cast<std::uint32_t>(0.5F);
   const std::uint32_t normal = (size - (112U << 23) + 0xFFFU + (size >> 13 & 1U)) >> 13;

@@ -22,7 +22,7 @@
 
 namespace tautstring::detail {
 
-/// Half-width of the tube behind element k: one number, or one an edge.
+/// Half-width of the tube after element k: one number, or one per edge.
 template <class T>
 struct UniformLam {
   T lam;
@@ -35,8 +35,8 @@ struct EdgeLam {
   [[nodiscard]] constexpr T operator[](std::int32_t edge) const noexcept { return lam[edge]; }
 };
 
-/// The tube of a row of `length` elements. Point k lies behind the first k
-/// elements; the tube has no width at points 0 and `length`.
+/// The tube of a row of `length` elements. Point k is after the first k elements; the tube has no
+/// width at points 0 and `length`.
 template <class T, class Sums, class Widths, class Lams>
 struct Tube {
   Sums sums;
@@ -56,8 +56,8 @@ struct TubePoint {
   T offset;  // from the running sum
 };
 
-/// Compares the slopes a -> b and c -> d without a division: negative, zero or
-/// positive as the first is smaller, equal or larger.
+/// Compares the slopes a -> b and c -> d without a division: negative, zero or positive if the
+/// first is smaller, equal or larger.
 template <class T, class TubeType>
 [[nodiscard]] constexpr T compare_slopes(const TubeType& tube, TubePoint<T> a, TubePoint<T> b,
                                          TubePoint<T> c, TubePoint<T> d) noexcept {
@@ -66,9 +66,8 @@ template <class T, class TubeType>
   return first_rise * tube.widths.between(c.k, d.k) - second_rise * tube.widths.between(a.k, b.k);
 }
 
-/// One of the two chains. kSide is -1 for `lower`, the chain on the tube's
-/// floor, and +1 for `upper`, the one on its ceiling: seen from its own side,
-/// each is a chain whose slopes grow.
+/// One of the two chains. kSide is -1 for `lower`, the chain on the tube's floor, and +1 for
+/// `upper`, the one on its ceiling: seen from its own side, each is a chain with increasing slopes.
 template <class T, class TubeType, int kSide, class Points>
 class Chain {
  public:
@@ -93,10 +92,9 @@ class Chain {
     return popped;
   }
 
-  /// Whether the one piece of this chain, from `start` to the newest point,
-  /// crosses the first piece of `other`: whether it turns there. Seen from the
-  /// end of that piece, not from `start`, so that a short last part is not lost
-  /// in a long one.
+  /// Whether the only piece of this chain, from `start` to the newest point, crosses the first
+  /// piece of `other`, so that the string turns there. Measured from the end of that piece, not
+  /// from `start`, so that a short last part is not lost in a long one.
   template <class Other>
   [[nodiscard]] constexpr bool crosses(const Other& other, TubePoint<T> start) const noexcept {
     const TubePoint<T> turn = other.front();
@@ -114,10 +112,10 @@ class Chain {
   std::int32_t end_ = 0;
 };
 
-/// Pulls the string and calls border(k, code) for every element k > 0 that
-/// starts a segment, in order. `lower` and `upper` are scratch of `length`
-/// elements each, pointers or like them. Ties (a string that touches the tube without bending) make
-/// no border. Returns the number of chain pushes and pops.
+/// Pulls the string and calls border(k, code) for every element k > 0 that starts a segment, in
+/// order. `lower` and `upper` are scratch of `length` elements each, as pointers or pointer-like
+/// objects. Ties (a string that touches the tube without bending) make no border. Returns the
+/// number of chain pushes and pops.
 template <class T, class TubeType, class Points, class Border>
 constexpr std::int64_t pull_taut_string(const TubeType& tube, Points lower_points,
                                         Points upper_points, Border&& border) noexcept {
@@ -143,8 +141,8 @@ constexpr std::int64_t pull_taut_string(const TubeType& tube, Points lower_point
       fix_along(upper, Code::up);
     }
   }
-  // Both chains end in the last point. In exact arithmetic both are single now;
-  // where rounding left more, all of it lies on one line up to rounding.
+  // Both chains end in the last point. In exact arithmetic both are single now; if rounding left
+  // more pieces, they are on one line up to rounding.
   return steps;
 }
 

@@ -1,26 +1,27 @@
-// The solution by levels: every segment that is known so far is split where the solution
-// crosses a threshold, until none is. For many lanes that share a row: a level is two walks
-// along a lane's samples whatever the row, where a search reads smooth ones again and again.
-// Shared by host and device; knows a row only through what it is asked.
+// The solution by levels: every segment known so far is split where the solution crosses a
+// threshold, until none is split. For many lanes that share a row: a level is two walks along the
+// samples of a lane, whatever the row, while a search reads smooth rows again and again. Shared by
+// host and device; knows a row only through its interface.
 //
-// A segment lies between borders of the solution, so the dual variable is known at both ends.
-// Its threshold is the value that it would have if it were one segment of the solution: the
-// mean. Along it
+// A segment is between borders of the solution, so the dual variable is known at both ends. Its
+// threshold is the value that it would have if it were one segment of the solution: the mean. Along
+// it
 //   message += sample - threshold, kept within [-lam, lam] at each edge,
-// is what the samples so far ask of those that follow, and where it is cut off at an edge the
-// samples before it are on one side of the threshold whatever follows: above it where the
-// message was too large. The end tells it of the last ones. So the solution crosses the
-// threshold at the last cut-off before one to the other side. Without such a place the segment
-// is one of the solution.
+// is what the samples so far require of those that follow. Where it is clamped at an edge, the
+// samples before that are on one side of the threshold whatever follows: above it if the message
+// was too large. For the last samples, the end decides. So the solution crosses the threshold at
+// the last clamping before one to the other side. If there is no such place, the segment is one of
+// the solution.
 //
-// What an edge does to a message, and a stretch of them, is a shift and a clamp, and so is one
-// after the other: lanes tell one another what their samples do to any message. They also tell
-// one another the sums of segments that they share; those within a lane it adds up itself, one
-// segment ahead of the one that it splits, so that no level needs memory but for the codes.
+// The effect of an edge, or of a stretch of edges, on a message is a shift and a clamp, and so is
+// their composition: lanes exchange the effect of their samples on any message. They also exchange
+// the sums of segments that they share. The sums of segments within a lane are computed by the lane
+// itself, one segment ahead of the one that it splits, so that a level needs no memory except for
+// the codes.
 //
-// Messages and thresholds are multiplied by the segment's length, so that small whole numbers
-// stay whole. A level of a row that rises evenly halves its segments; one that rises as no other
-// does needs as many as its type has powers of two.
+// Messages and thresholds are multiplied by the length of the segment, so that small integers stay
+// exact. If a row rises evenly, each level halves its segments; in the worst case a row needs as
+// many levels as its type has powers of two.
 #pragma once
 
 #include <cstdint>
@@ -48,10 +49,10 @@ struct ClampedShift {
   }
 };
 
-/// Of a threshold; `even` is neither.
+/// The side of a threshold; `even` is neither.
 enum class Side : std::uint8_t { unknown, above, below, even };
 
-/// What a lane's walk does not know the outcome of.
+/// The parts of a lane's samples whose side the walk cannot determine.
 struct OpenEnds {
   Side head = Side::unknown;  // of the samples before its first border
   Side tail = Side::unknown;  // of those up to tail_last, which is not the last of its segment
@@ -68,18 +69,18 @@ struct SharedSegment {
 
 /// A lane's samples first .. last - 1 of a row, which has
 ///   sample(i), lam(e),
-///   code(i): of the border before sample i, continues where there is none,
-///   cut(i, down): puts a border before sample i.
+///   code(i): of the border before sample i; continues if there is none,
+///   cut(i, down): sets a border before sample i.
 template <class Row>
 class SplitLane {
  public:
-  /// `head` holds the samples before the lane's first border and `tail` those from its last one
-  /// on; both are the same where it has none.
+  /// `head` has the samples before the lane's first border and `tail` those from its last one on;
+  /// both are the same if it has none.
   constexpr SplitLane(Row& row, std::int32_t first, std::int32_t last, std::int32_t n,
                       const SharedSegment& head, const SharedSegment& tail) noexcept
       : row_(row), first_(first), last_(last), n_(n), head_(head), tail_(tail) {}
 
-  /// What the lane does to a message.
+  /// The effect of the lane on a message.
   [[nodiscard]] constexpr ClampedShift carry() const noexcept {
     const Segment segment = look_at(tail_);
     ClampedShift result;
@@ -91,12 +92,12 @@ class SplitLane {
     return result;
   }
 
-  /// Puts borders where the solution crosses the thresholds. `message` comes in before the
-  /// lane's first sample.
+  /// Sets borders where the solution crosses the thresholds. `message` is the one before the lane's
+  /// first sample.
   [[nodiscard]] constexpr OpenEnds walk(double message) const noexcept {
     OpenEnds ends;
     std::int32_t i = first_;
-    // The segment ahead: its samples up to `ahead` are summed up, all of them once it is known.
+    // The segment ahead: its samples before `ahead` have been summed; all of them once it is known.
     std::int32_t ahead = head_.first < first_ ? head_.last : first_;
     double sum_ahead = 0;
     bool ahead_known = false;
@@ -104,7 +105,7 @@ class SplitLane {
     bool in_head = head_.first < first_;
     if (!in_head) segment.last = first_;
     while (i < last_) {
-      // Each round does one sample of both, so that lanes go together.
+      // Each round processes one sample of both, so that lanes do not diverge.
       if (!ahead_known && ahead < tail_.first) {
         sum_ahead += row_.sample(ahead);
         ++ahead;
@@ -139,7 +140,7 @@ class SplitLane {
     return ends;
   }
 
-  /// Cuts behind the lane's tail where the samples behind it are on the other side.
+  /// Cuts after the lane's tail if the samples after it are on the other side.
   constexpr bool cut_between(const OpenEnds& ends, Side behind) const noexcept {
     const bool down = ends.tail == Side::above && behind == Side::below;
     const bool up = ends.tail == Side::below && behind == Side::above;
@@ -157,9 +158,9 @@ class SplitLane {
   struct Segment {
     std::int32_t last;
     double length;
-    double u_first;  // the dual variable before it and behind it
+    double u_first;  // the dual variable before it and after it
     double u_last;
-    double total;  // its length times its value, were it one of the solution
+    double total;  // its length times its value if it were one of the solution
 
     [[nodiscard]] constexpr double asks(double sample) const noexcept {
       return length * sample - total;

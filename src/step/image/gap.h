@@ -1,10 +1,11 @@
-// How good a 2D result is, edge by edge and pixel by pixel: the arithmetic that all devices share.
-// Of any Y, by dual variables u of the edges along rows and v of those along columns within their
-// bounds:
+// The duality gap of a 2D result, edge by edge and pixel by pixel: the arithmetic that all devices
+// share. For any Y, and dual variables u of the edges along rows and v of those along columns
+// within their bounds:
 //   gap = sum over edges (lam |rise| - dual * rise) + 1/2 |P + Q - (X - Y)|^2,
-// where P and Q are what u and v make of the pixels. All terms are >= 0, and whatever u and v are
-// the objective at Y is no further above the optimum. So where one is at its bound but for rounding
-// it is taken for that, which is paid for by what it then lacks in P or Q.
+// where P and Q are the changes of the pixels by u and v. All terms are >= 0, and the gap is an
+// upper bound on how far the objective at Y is from the optimum, whatever u and v are. So a dual
+// variable that is at its bound except for rounding is set to the bound; the resulting error in P
+// or Q is part of the gap.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace tautstring::detail {
 
-/// How many iterations go by between looks at the gap.
+/// The number of iterations between two checks of the gap.
 inline constexpr int kIterationsBetweenLooks = 4;
 
 struct Quality {
@@ -46,16 +47,17 @@ struct ReportedQuality {
           quality.gap == 0 || is_within(quality, tol)};
 }
 
-/// What the samples of an image are counted from: of those far from 0, for how far they are apart,
-/// the first one. That loses nothing, and then nothing is lost between the passes.
+/// The offset to subtract from the samples of an image: the first one, if all are far from 0
+/// compared with their range; else 0. Subtracting it is exact, and no digits are then lost between
+/// the passes.
 template <class T>
 [[nodiscard]] constexpr T origin_of(T low, T high, T first) noexcept {
   const bool is_far = (low > 0 && high / 2 <= low) || (high < 0 && low / 2 >= high);
   return is_far ? first : T(0);
 }
 
-/// A power of 2 that differences and lams are taken times, such that their squares are numbers
-/// whatever the image is like. Of T = float they are in any case.
+/// A power of 2 that differences and lams are multiplied by, so that their squares neither overflow
+/// nor underflow, whatever the image. For T = float they never do.
 template <class T>
 [[nodiscard]] TAUTSTRING_HOST_DEVICE double gap_scale(double largest) noexcept {
   if (std::is_same_v<T, float> || !(largest > 0)) return 1;
@@ -74,7 +76,8 @@ template <class T>
   return std::is_same_v<T, float> ? lam : lam * scale;
 }
 
-/// The dual variable of an edge as it is counted; `largest` is |x|, scaled as all else.
+/// The dual variable of an edge as used for the gap; `largest` is the maximum of |x|, scaled like
+/// everything else.
 template <class T>
 [[nodiscard]] TAUTSTRING_HOST_DEVICE inline double counted_dual(double dual, double lam,
                                                                 double rise,
@@ -83,13 +86,13 @@ template <class T>
   const double within = std::min(std::max(dual, -lam), lam);
   const double bound = std::copysign(lam, rise);
   const double off = std::abs(bound - within);
-  // To move a dual by more than a quarter of the rise would cost more than it saves.
+  // Moving a dual variable by more than a quarter of the rise would cost more than it saves.
   const double reach = std::min(std::abs(rise) / 4, kRounding * std::max(lam, largest));
   return off <= reach ? bound : within;
 }
 
-/// What an edge has of the gap, and of the objective: nothing where there is no rise, whatever its
-/// lam is.
+/// The contribution of an edge to the gap, and to the objective: 0 where there is no rise, whatever
+/// its lam.
 [[nodiscard]] TAUTSTRING_HOST_DEVICE inline double edge_gap(double counted, double lam,
                                                             double rise) noexcept {
   return rise == 0 ? 0 : std::abs(std::copysign(lam, rise) - counted) * std::abs(rise);
@@ -99,19 +102,19 @@ template <class T>
   return rise == 0 ? 0 : lam * std::abs(rise);
 }
 
-/// What the duals that are counted around a pixel lack of its change from Y to X, the square of
-/// which is twice what the pixel has of the gap.
+/// The difference between the dual variables around a pixel and its change from Y to X. Its square
+/// is twice the contribution of the pixel to the gap.
 [[nodiscard]] constexpr double pixel_residual(double left, double right, double above, double below,
                                               double change) noexcept {
   return (left - right) + (above - below) - change;
 }
 
-/// Of an image that iterations have not made, their dual variables tell the gap: so many of them,
-/// where the caller has none.
+/// The gap of an arbitrary image uses the dual variables of iterations: this many of them, if the
+/// caller has no dual variables.
 inline constexpr int kGapIterations = 128;
 
-/// More iterations can lower that gap by no more than the one that their own result has: they stop
-/// where this is at most a hundredth of it, or nothing but the objective's rounding.
+/// More iterations can lower that gap by at most the gap of their own result. They stop where the
+/// latter is at most a hundredth of the former, or within the rounding error of the objective.
 [[nodiscard]] constexpr bool is_little_to_gain(const Quality& own, double gap) noexcept {
   return own.gap <= std::max(0.01 * gap, 1e-14 * own.objective);
 }

@@ -7,7 +7,7 @@
 
 namespace tautstring::detail {
 
-/// Knuth's two-sum, with the errors added up beside the sum.
+/// Knuth's two-sum, with the errors summed separately.
 class AccurateSum {
  public:
   constexpr void add(double value) noexcept {
@@ -22,7 +22,7 @@ class AccurateSum {
     add(product);
     error_ += std::fma(a, b, -product);
   }
-  /// The errors of a sum that is not finite mean nothing.
+  /// The errors of a sum that is not finite are meaningless.
   [[nodiscard]] TAUTSTRING_HOST_DEVICE double value() const noexcept {
     return std::isfinite(sum_) ? sum_ + error_ : sum_;
   }

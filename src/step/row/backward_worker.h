@@ -42,7 +42,8 @@ class BackwardWorker {
       if (call_.grad_weight.given) {
         for (std::int32_t i = s.first; i < s.last; ++i) {
           const double residual = solved.residual(i);
-          // A difference of two large numbers may be none, though its product with the mean is.
+          // The difference of two large numbers may overflow although its product with the mean is
+          // finite.
           s_.compact[i] =
               std::isfinite(residual) ? mean * residual : mean * solved.residual(i, 0.5) * 2;
         }
@@ -58,11 +59,11 @@ class BackwardWorker {
   }
 
  private:
-  /// Puts the gradient of x on a segment into scratch.y and returns what reaches
-  /// the segment's value, divided by its scaled weights.
+  /// Stores the gradient of x on a segment in scratch.y and returns the gradient of the segment's
+  /// value, divided by its scaled weights.
   ///
-  /// Sharpening is 2 x - prox(x) where there is a sample and prox(x) where there
-  /// is none: the prox then gets -g or g, and x also 2 g.
+  /// Sharpening is 2 x - prox(x) where there is a sample and prox(x) where there is none: the prox
+  /// then receives -g or g, and x also 2 g.
   TAUTSTRING_HOST_DEVICE double spread(const SolvedRow& solved, const SegmentSpan& s) noexcept {
     const double* g = s_.x;
     double* grad_x = s_.y;
@@ -76,7 +77,7 @@ class BackwardWorker {
     }
     const double mean = present > 0 ? sum.value() / width.value() : 0;  // 0: no sample in the row
     for (std::int32_t i = s.first; i < s.last; ++i) {
-      // One sample alone gets the sum itself: weight * (sum / weight) would round.
+      // A single sample gets the sum itself: weight * (sum / weight) would round.
       const double through_prox = solved.weight == nullptr ? mean
                                   : present == 1           ? sum.value()
                                                            : solved.weight[i] * mean;

@@ -1,4 +1,4 @@
-// The solution of single rows, with care: any values, data weights.
+// The careful solution of single rows: any values, data weights.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tautstring::detail {
 
-/// Forward of one row at a time, whatever it is like.
+/// Solves one row at a time, of any kind.
 class ForwardWorker {
  public:
   TAUTSTRING_HOST_DEVICE ForwardWorker(const Forward1d& call, const RowScratch& scratch) noexcept
@@ -48,8 +48,8 @@ class ForwardWorker {
     return std::all_of(s_.lam, s_.lam + edges, [](double value) { return value == 0; });
   }
 
-  /// lam 0 is the identity bit for bit, whatever x holds. A missing sample takes
-  /// its left neighbour's bits, a leading one those of the first present sample.
+  /// lam 0 is the identity bit for bit, whatever the values of x. A missing sample takes the bits
+  /// of its left neighbour, a leading one those of the first present sample.
   TAUTSTRING_HOST_DEVICE void copy_row(const RowSpan<const void>& x,
                                        const RowSpan<void>& y) noexcept {
     const std::int32_t n = call_.rows.n;
@@ -62,8 +62,8 @@ class ForwardWorker {
       solver_.solve({.n = n, .weighted = call_.weight.given});
       return store_row(y, n, s_.y);
     }
-    // x may be y: what is still to be read is never overwritten, as a source
-    // lies behind its element only among the leading ones, which go last.
+    // x may be y: samples that are still to be read are never overwritten. Only leading elements
+    // have their source after them, and they are written last.
     const std::int32_t first = source;
     double previous = s_.x[first];
     for (std::int32_t i = first; i < n; ++i) {

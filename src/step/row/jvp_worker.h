@@ -31,8 +31,8 @@ class JvpWorker {
 
     for_each_segment(solved.codes, n, [&](const SegmentSpan& s) {
       double value = segment_tangent(solved, s, 1);
-      // Where sums overflow, all of it in a scale that they do not: what that loses is nothing
-      // beside them.
+      // Where sums overflow, they are computed again in a smaller scale: what underflows there is
+      // negligible in comparison.
       if (!std::isfinite(value)) value = segment_tangent(solved, s, kSmallTangents);
       for (std::int32_t i = s.first; i < s.last; ++i) {
         s_.y[i] = solved.sharp && solved.is_present(i) ? mirror(s_.x[i], value) : value;
@@ -44,7 +44,7 @@ class JvpWorker {
  private:
   static constexpr double kSmallTangents = 0x1p-300;
 
-  /// `scale` is a power of two that all tangents and residuals are taken times on the way.
+  /// `scale` is a power of two that all tangents and residuals are multiplied by on the way.
   [[nodiscard]] TAUTSTRING_HOST_DEVICE double segment_tangent(const SolvedRow& solved,
                                                               const SegmentSpan& s,
                                                               double scale) const noexcept {

@@ -1,4 +1,4 @@
-// The solution of single rows by projected Newton, and what proves it: dual variables and gap.
+// The solution of single rows by projected Newton, and its proof: dual variables and gap.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace tautstring::detail {
 
-/// All that a row of n samples needs: 65 bytes a sample.
+/// All scratch memory for a row of n samples: 65 bytes per sample.
 struct NewtonScratch {
   TAUTSTRING_HOST_DEVICE NewtonScratch(Scratch& scratch, std::int32_t n) noexcept
       : row(scratch, n, false),
@@ -45,20 +45,20 @@ inline std::size_t newton_scratch_bytes(std::int32_t n) noexcept {
   return counter.used();
 }
 
-/// Whether rows are to be evaluated as they are returned.
+/// Whether rows must be evaluated as they are returned.
 [[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool wants_quality(
     const NewtonForward1d& call) noexcept {
   return call.gap != nullptr || (call.converged != nullptr && call.newton.tol > 0);
 }
 
-/// How a row is counted: its samples less an offset, times a power of two.
+/// The frame in which a row is computed: its samples minus an offset, times a power of two.
 struct NewtonFrame {
   double offset = 0;
   double scale = 1;
   double range = 0;  // in that scale
 };
 
-/// Of a row with these samples.
+/// The frame of a row with these samples.
 TAUTSTRING_HOST_DEVICE inline NewtonFrame newton_frame(double low, double high,
                                                        double first) noexcept {
   NewtonFrame frame = {.offset = origin_of(low, high, first)};
@@ -67,8 +67,8 @@ TAUTSTRING_HOST_DEVICE inline NewtonFrame newton_frame(double low, double high,
   return frame;
 }
 
-/// One row at a time. Those that Newton is not for are solved directly: copied, not finite, with an
-/// edge of lam 0, or, by `polish`, not converged.
+/// Solves one row at a time. Rows that are unsuitable for Newton are solved directly: copied, not
+/// finite, with an edge of lam 0, or, with `polish`, not converged.
 class NewtonWorker {
  public:
   TAUTSTRING_HOST_DEVICE NewtonWorker(const NewtonForward1d& call,
@@ -86,7 +86,7 @@ class NewtonWorker {
     Outcome outcome;
     if (loaded.kind == Kind::usual) outcome = solve(row, loaded.frame);
     if (!outcome.converged && (loaded.kind == Kind::split || call_.newton.polish)) {
-      solver_.solve({.n = n(), .per_edge = n() > 1});  // which finds nothing there to scale
+      solver_.solve({.n = n(), .per_edge = n() > 1});  // which finds nothing to scale there
     }
     store(row, loaded.frame, outcome);
   }
@@ -99,7 +99,7 @@ class NewtonWorker {
     not_finite,
   };
 
-  /// What the row in scratch is.
+  /// The properties of the row in scratch.
   struct Loaded {
     Kind kind;
     NewtonFrame frame = {};
@@ -113,7 +113,7 @@ class NewtonWorker {
     return call_.problem.rows.n;
   }
 
-  /// Loads x and lam, one an edge.
+  /// Loads x and lam, one per edge.
   TAUTSTRING_HOST_DEVICE Loaded load(std::int64_t row) noexcept {
     const Forward1d& problem = call_.problem;
     double* x = s_.row.x;
@@ -148,8 +148,8 @@ class NewtonWorker {
     return {lam_low == 0 ? Kind::split : Kind::usual, frame};
   }
 
-  /// With a tolerance iterations end where their target is within it. What becomes of that, without
-  /// the jumps that are held the wrong way, may not be: then they go on to the end.
+  /// With a tolerance, iterations end when their target is within it. The result, from which jumps
+  /// that are held the wrong way are removed, may not be within it: then they continue to the end.
   TAUTSTRING_HOST_DEVICE Outcome solve(std::int64_t row, const NewtonFrame& frame) noexcept {
     for (double tol = call_.newton.tol;; tol = 0) {
       const Outcome outcome = iterate(row, frame, tol);
@@ -183,7 +183,7 @@ class NewtonWorker {
     return outcome;
   }
 
-  /// Loads where to start, if that is known and finite.
+  /// Loads the start, if it is given and finite.
   TAUTSTRING_HOST_DEVICE bool load_start(std::int64_t row, double scale) noexcept {
     if (!call_.start.given) return false;
     double* start = s_.row.y;
@@ -192,7 +192,7 @@ class NewtonWorker {
     if (!std::isfinite(largest_size(start + 1, edges))) return false;
     multiply(start + 1, edges, scale);
     start[0] = start[n()] = 0;
-    // What was at its bound must be there again, though it was rounded.
+    // A dual variable that was at its bound must be there again, although it was rounded.
     const double unit = unit_of(call_.start.dtype);
     for (std::int32_t e = 0; e < edges; ++e) {
       const double bound = s_.row.lam[e];
@@ -203,8 +203,8 @@ class NewtonWorker {
     return true;
   }
 
-  /// From the smooth values in scratch.y: the running sum of the change from one jump, where it is
-  /// the bound itself, to the next, within its bounds.
+  /// Computes the dual from the smooth values in scratch.y: at a jump it is the bound itself; from
+  /// one jump to the next it is the running sum of the change, clipped to its bounds.
   TAUTSTRING_HOST_DEVICE void find_dual() noexcept {
     double sum = 0;
     for (std::int32_t e = 0; e + 1 < n(); ++e) {
@@ -247,7 +247,8 @@ class NewtonWorker {
     store_outcome(row, outcome);
   }
 
-  /// By the dual in scratch.u, of what `smooth(value, sample)` makes of the values in scratch.y.
+  /// The quality, by the dual in scratch.u, of the row `smooth(value, sample)` for the values in
+  /// scratch.y.
   template <class Smooth>
   [[nodiscard]] TAUTSTRING_HOST_DEVICE RowQuality quality_of(const Smooth& smooth) const noexcept {
     const NewtonScratch& s = s_;

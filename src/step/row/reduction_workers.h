@@ -1,4 +1,4 @@
-// One number a row: the certificate, lam_max, the total variation.
+// One number per row: the certificate, lam_max, the total variation.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr int sign_of(double value) {
   return static_cast<int>(value > 0) - static_cast<int>(value < 0);
 }
 
-/// A row of x and its weights, the weights scaled into float64's middle.
+/// A row of x and its weights, with the weights scaled to the middle of float64's range.
 struct ScaledRow {
   const double* weights = nullptr;  // null: all 1
   double weight_scale = 1;
@@ -32,8 +32,7 @@ struct ScaledRow {
   }
 };
 
-/// Loads x into scratch.x, with 0 where a sample is missing, and the weights into
-/// scratch.weight.
+/// Loads x into scratch.x, with 0 for missing samples, and the weights into scratch.weight.
 TAUTSTRING_HOST_DEVICE inline ScaledRow load_scaled_row(const ConstRowArray& x,
                                                         const ConstRowArray& weight,
                                                         const Rows& rows, std::int64_t row,
@@ -130,7 +129,7 @@ class LamMaxWorker {
   }
 
  private:
-  /// The dual of the constant solution: its largest value is what lam must bear.
+  /// Uses the dual of the constant solution: lam_max is its largest absolute value.
   TAUTSTRING_HOST_DEVICE double find_lam_max(std::int64_t row) noexcept {
     const std::int32_t n = call_.rows.n;
     const ScaledRow scaled = load_scaled_row(call_.x, call_.weight, call_.rows, row, s_);

@@ -1,5 +1,4 @@
-// Rows in and out of memory: any dtype, any stride, to and from the type that is
-// computed in.
+// Loads and stores rows: of any dtype and stride, to and from the arithmetic type.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 
 namespace tautstring::detail {
 
-/// Calls use(T{}) with the storage type that a dtype stands for.
+/// Calls use(T{}) with the storage type T of a dtype.
 template <class Use>
 TAUTSTRING_HOST_DEVICE decltype(auto) with_storage(DType dtype, Use&& use) {
   switch (dtype) {
@@ -26,11 +25,11 @@ TAUTSTRING_HOST_DEVICE decltype(auto) with_storage(DType dtype, Use&& use) {
   return use(double{});
 }
 
-/// The type that T's arithmetic is the storage of.
+/// The dtype of T.
 template <class T>
 inline constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
 
-/// How far from 1 the next numbers of a type are.
+/// The distance from 1 to the next number of a type.
 [[nodiscard]] constexpr double unit_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::float16: return 0x1p-10;
@@ -41,7 +40,7 @@ inline constexpr DType kDType = std::is_same_v<T, float> ? DType::float32 : DTyp
   return 0x1p-52;
 }
 
-/// A stored value in the arithmetic of T, and back, each rounded at most once.
+/// Converts a stored value to the arithmetic type T, and back; each rounds at most once.
 template <class T, class Storage>
 [[nodiscard]] constexpr T from_storage(Storage value) noexcept {
   if constexpr (std::is_floating_point_v<Storage>) {
@@ -66,7 +65,7 @@ template <class Storage, class T>
   }
 }
 
-/// A value as an array of a dtype holds it.
+/// A value rounded to a dtype.
 [[nodiscard]] TAUTSTRING_HOST_DEVICE inline double rounded_to(DType dtype, double value) noexcept {
   return with_storage(dtype, [&](auto storage) {
     return from_storage<double>(to_storage<decltype(storage)>(value));
@@ -126,8 +125,8 @@ TAUTSTRING_HOST_DEVICE inline void copy_element(const RowSpan<void>& to, std::in
   });
 }
 
-/// The codes of a row, one a byte while it is worked on, to the 2-bit form: bytes
-/// are moved together in pairs, then pairs of pairs.
+/// Packs the codes of a row, which take one byte each while it is solved, into 2 bits each: bytes
+/// are merged in pairs, then pairs of pairs.
 constexpr std::uint32_t pack_eight_codes(std::uint64_t bytes) noexcept {
   bytes = (bytes | bytes >> 6) & 0x000F000F000F000F;
   bytes = (bytes | bytes >> 12) & 0x000000FF000000FF;
@@ -155,7 +154,7 @@ TAUTSTRING_HOST_DEVICE inline void pack_codes(const Code* codes, std::int64_t n,
   for (std::int64_t i = 0; i < whole; i += kCodesPerWord) *words++ = pack_word(codes + i);
   if (whole == n) return;
   Code rest[kCodesPerWord] = {};
-  // By hand: std::copy would be a memmove, which devices do not have.
+  // By hand: std::copy would become memmove, which devices do not have.
   for (std::int64_t i = whole; i < n; ++i) rest[i - whole] = codes[i];
   *words = pack_word(rest);
 }

@@ -1,4 +1,4 @@
-// Solves one row in float64, contiguous. Knows no dtypes, strides or threads.
+// Solves one contiguous row in float64. Knows no dtypes, strides or threads.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 
 namespace tautstring::detail {
 
-/// What a row is, beside the values in scratch.x and, where they apply,
-/// scratch.weight and scratch.lam.
+/// The properties of a row; its values are in scratch.x and, if used, scratch.weight and
+/// scratch.lam.
 struct RowProblem {
   std::int32_t n = 0;
   bool weighted = false;
   bool per_edge = false;  // lam is in scratch.lam
-  double lam = 0;         // else it is this
+  double lam = 0;         // lam if not per_edge
   Mode mode = Mode::smooth;
 };
 
@@ -31,14 +31,14 @@ class RowSolver {
  public:
   TAUTSTRING_HOST_DEVICE explicit RowSolver(const RowScratch& scratch) noexcept : s_(scratch) {}
 
-  /// Leaves the result in scratch.y and scratch.codes; destroys the inputs.
+  /// Writes the result to scratch.y and scratch.codes; destroys the inputs.
   TAUTSTRING_HOST_DEVICE void solve(const RowProblem& row) noexcept;
 
-  /// Leaves there what a row comes out as that has no solution.
+  /// Writes the result of a row without a solution there.
   TAUTSTRING_HOST_DEVICE void fill_nan(std::int32_t n) noexcept;
 
-  /// Elements read, and points pushed on and popped off the string's chains,
-  /// since this solver was made: the measure of work that is proven linear.
+  /// Number of elements read, and of points pushed to and popped from the string's chains, since
+  /// this solver was created: the measure of work that is proven linear.
   [[nodiscard]] constexpr std::int64_t steps() const noexcept { return steps_; }
 
  private:
@@ -60,7 +60,7 @@ struct UnitWeights {
   [[nodiscard]] constexpr double operator[](std::int32_t /*i*/) const noexcept { return 1; }
 };
 
-/// The solution on every segment, by one summation from left to right whoever
+/// Computes the solution on every segment, by one summation from left to right, whichever code
 /// found the segments, so that the same partition gives the same bits.
 template <class Weights, class Lams>
 TAUTSTRING_HOST_DEVICE void fill_values(const double* x, Weights weights, Lams lams,
@@ -84,7 +84,7 @@ TAUTSTRING_HOST_DEVICE void fill_values(const double* x, Weights weights, Lams l
   });
 }
 
-/// Makes the tube's points from a row that may be weighted, and hands it to `use`.
+/// Builds the points of the tube from a row that may be weighted, and passes the tube to `use`.
 template <class Lams, class Use>
 TAUTSTRING_HOST_DEVICE void with_tube(const RowScratch& s, bool weighted, std::int32_t count,
                                       const Lams& lams, Use use) {
@@ -126,7 +126,7 @@ TAUTSTRING_HOST_DEVICE inline void RowSolver::solve(const RowProblem& row) noexc
   } else {
     solve_scaled(UniformLam<double>{scale_lam(row.lam, scale, weight_scale)}, row.weighted, count);
   }
-  // Rounding must not lead out of float64: the solution is nowhere larger than the samples.
+  // Rounding must not overflow float64: the solution is nowhere larger than the samples.
   if (scale < 1) limit_sizes(row.weighted ? s_.compact : s_.y, count, size * scale);
 
   if (row.weighted) {
@@ -137,8 +137,8 @@ TAUTSTRING_HOST_DEVICE inline void RowSolver::solve(const RowProblem& row) noexc
   multiply(s_.y, row.n, 1 / scale);
 }
 
-/// Finds the segments and their values, among present samples only: in the
-/// `compact` arrays of a weighted row, else where the result belongs.
+/// Finds the segments and their values, among present samples only: in the `compact` arrays for a
+/// weighted row, else in the result itself.
 template <class Lams>
 TAUTSTRING_HOST_DEVICE void RowSolver::solve_scaled(const Lams& lams, bool weighted,
                                                     std::int32_t count) noexcept {
@@ -162,9 +162,9 @@ TAUTSTRING_HOST_DEVICE void RowSolver::solve_scaled(const Lams& lams, bool weigh
   steps_ += 2 * std::int64_t{count};
 }
 
-/// Moves present samples together. Between two of them stands one edge with the
-/// smallest lam of the edges it replaces; what precedes the last such edge goes
-/// with the left sample, what follows it with the right one.
+/// Moves present samples together. Between two of them there is one edge with the smallest lam of
+/// the edges it replaces. Missing samples before the last edge with that lam belong to the left
+/// sample, those after it to the right one.
 TAUTSTRING_HOST_DEVICE inline std::int32_t RowSolver::drop_missing(const RowProblem& row) noexcept {
   std::int32_t count = 0;
   std::int32_t smallest = 0;  // edge with the smallest lam since the last present sample
@@ -192,7 +192,7 @@ TAUTSTRING_HOST_DEVICE inline void RowSolver::restore_missing(const RowProblem& 
     std::fill(s_.y + first, s_.y + last, s_.compact[j]);
     std::fill(s_.codes + first, s_.codes + last, Code::continues);
     s_.codes[first] = s_.compact_codes[j];
-    // Where there is no sample there is nothing to sharpen.
+    // A missing sample has no value to sharpen.
     if (row.mode == Mode::sharp) {
       s_.y[s_.present[j]] = mirror(s_.x[j], s_.compact[j]);
     }

@@ -1,6 +1,6 @@
-// lam and weight of a row: how they are loaded, and which values are allowed.
-// Where a bad value cannot be an error, on a device, its row is refused: all that
-// would be computed from it is NaN, and its partition one segment.
+// lam and weight of a row: how they are loaded, and which values are allowed. On a device, where a
+// bad value cannot be an error, its row is rejected: all results computed from it are NaN, and its
+// partition is one segment.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tautstring::detail {
 
-/// One number for the row, or one an edge in the buffer it was loaded to.
+/// One number for the row, or one per edge in the buffer it was loaded to.
 struct LoadedLam {
   bool per_edge;
   double number;
@@ -23,7 +23,7 @@ TAUTSTRING_HOST_DEVICE inline LoadedLam load_lam(const RowLam& lam, const Rows& 
                                                  std::int64_t row, double* edges) {
   if (!lam.array.given) return {false, lam.number};
   const auto values = lam.array.row(rows, row);
-  if (values.size == 0) return {false, 1};  // one sample and no edge: any lam but 0 is the same
+  if (values.size == 0) return {false, 1};  // one sample and no edge: all lams but 0 are equivalent
   if (values.size == 1) return {false, load_element(values, 0)};
   load_row(values, values.size, edges);
   return {true, 0};
@@ -41,7 +41,7 @@ template <class T>
   return value >= 0 && value <= std::numeric_limits<T>::max();
 }
 
-/// A number is known before anything runs: a bad one is an error on every device.
+/// A number is known before the launch: a bad one is an error on every device.
 [[nodiscard]] inline Status check_lam_number(const RowLam& lam) noexcept {
   if (lam.array.given || is_allowed_lam(lam.number)) return {};
   return {.code = StatusCode::invalid_argument,
@@ -51,10 +51,10 @@ template <class T>
           .has_given = true};
 }
 
-/// How far the weights of a row may differ: what the string's sums can carry.
+/// The largest ratio between the weights of a row that the string's sums can represent.
 inline constexpr double kLargestWeightRatio = 0x1p100;
 
-/// Of weights that are allowed each by itself.
+/// The range of weights, each of which is allowed by itself.
 struct WeightRange {
   double smallest = std::numeric_limits<double>::infinity();  // of those that are not 0
   double largest = 0;
@@ -101,7 +101,7 @@ TAUTSTRING_HOST_DEVICE inline WeightRange range_of_weights(
   return !range_of_weights(values).is_too_wide();
 }
 
-/// Whether a row of a call has allowed values throughout.
+/// Whether all values of a row of a call are allowed.
 [[nodiscard]] TAUTSTRING_HOST_DEVICE inline bool has_allowed_values(const Forward1d& call,
                                                                     std::int64_t row) noexcept {
   return has_allowed_lam(call.lam, call.rows, row) &&
@@ -138,7 +138,7 @@ TAUTSTRING_HOST_DEVICE inline void fill_nan(const RowArray& array, const Rows& r
   for (std::int32_t i = 0; i < values.size; ++i) store_row(drop_front(values, i), 1, &nan);
 }
 
-/// What a call writes for a row that has a bad value.
+/// Writes the results of a call for a row that has a bad value.
 TAUTSTRING_HOST_DEVICE inline void refuse(const Forward1d& call, std::int64_t row) noexcept {
   fill_nan(call.y, call.rows, row);
   if (call.partition == nullptr) return;

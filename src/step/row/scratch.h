@@ -1,4 +1,4 @@
-// Scratch memory: one block a call, cut into arrays, one part a task or thread.
+// Scratch memory: one block per call, cut into arrays, one part per task or thread.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace tautstring::detail {
 
-/// Hands out aligned arrays from a block. With a null block it only counts, so
-/// the code that takes the arrays also tells how much memory they need.
+/// Hands out aligned arrays from a block. With a null block it only counts, so the code that takes
+/// the arrays also computes how much memory they need.
 class Scratch {
  public:
   TAUTSTRING_HOST_DEVICE explicit Scratch(std::byte* block) noexcept : block_(block) {}
@@ -32,8 +32,8 @@ class Scratch {
   std::size_t used_ = 0;
 };
 
-/// All that any of the 1D calls needs for a row of n elements: 33 bytes an
-/// element, 98 with data weights.
+/// The scratch memory that any 1D call needs for a row of n elements: 33 bytes per element, 98 with
+/// data weights.
 struct RowScratch {
   TAUTSTRING_HOST_DEVICE RowScratch(Scratch& scratch, std::int32_t n, bool weighted) noexcept
       : x(scratch.take<double>(n)),
@@ -57,7 +57,7 @@ struct RowScratch {
 
   double* x;
   double* y;    // also the running sums while the string is pulled
-  double* lam;  // one an edge; room for one number where there is no edge
+  double* lam;  // one per edge; room for one number if there is no edge
   std::int32_t* lower;
   std::int32_t* upper;
   Code* codes;

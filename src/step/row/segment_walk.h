@@ -9,12 +9,12 @@ namespace tautstring::detail {
 
 struct SegmentSpan {
   std::int32_t first;
-  std::int32_t last;  // one behind
+  std::int32_t last;  // one past the last sample
   int left_sign;      // of the jumps at its borders, 0 at the ends of the row
   int right_sign;
 };
 
-/// `codes` is anything that gives code i as codes[i].
+/// `codes` is any object for which codes[i] is code i.
 template <class Codes, class Use>
 constexpr void for_each_segment(const Codes& codes, std::int32_t n, Use&& use) {
   int left_sign = 0;

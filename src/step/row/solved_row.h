@@ -1,4 +1,4 @@
-// What backward and jvp read of a solved row.
+// The part of a solved row that backward and jvp read.
 #pragma once
 
 #include <cmath>
@@ -15,17 +15,17 @@ namespace tautstring::detail {
 struct SolvedRow {
   const Code* codes;
   bool sharp;
-  const double* weight = nullptr;  // null: all 1, and x and y are not known
+  const double* weight = nullptr;  // null: all 1, and x and y are not available
   const double* x = nullptr;
   const double* y = nullptr;
-  double weight_scale = 1;  // that `weight` was multiplied by to keep its sums finite
+  double weight_scale = 1;  // the factor by which `weight` was multiplied to keep its sums finite
 
   [[nodiscard]] constexpr bool is_present(std::int32_t i) const noexcept {
     return weight == nullptr || weight[i] != 0;
   }
 
-  /// x - prox(x) of sample i times a power of two, from the result of either mode; 0 where a
-  /// missing sample holds no number, or a row without samples no solution.
+  /// x - prox(x) of sample i times a power of two, from the result of either mode; 0 if a missing
+  /// sample is NaN, or a row without samples has no solution.
   [[nodiscard]] TAUTSTRING_HOST_DEVICE double residual(std::int32_t i,
                                                        double scale = 1) const noexcept {
     const double before = x[i] * scale;
