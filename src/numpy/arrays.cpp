@@ -23,7 +23,7 @@ SomeView make_view(const Array& array) {
   view.data = array.data();
   view.dtype = dtype_of(array.dtype());
   view.ndim = static_cast<int>(array.ndim());
-  if (view.ndim > kMaxDims) return view;  // every call of the core refuses it by name
+  if (view.ndim > kMaxDims) return view;  // every call of the core returns an error that names it
   for (int d = 0; d < view.ndim; ++d) {
     view.shape[d] = static_cast<std::int64_t>(array.shape(static_cast<std::size_t>(d)));
     view.strides[d] = array.stride(static_cast<std::size_t>(d));

@@ -1,5 +1,5 @@
-// From NumPy arrays to the core's views, and from its Status to Python's
-// exceptions. Nothing here copies or computes.
+// Converts NumPy arrays to the core's views, and its Status to Python exceptions. Nothing here
+// copies or computes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,7 +26,7 @@ namespace nb = nanobind;
 using Input = nb::ndarray<nb::ro, nb::device::cpu>;
 using Output = nb::ndarray<nb::device::cpu>;
 
-/// A list of values without gaps.
+/// A contiguous list of values.
 template <class T>
 using List = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -34,8 +34,8 @@ using Partition = List<std::uint32_t>;
 using ConstPartition = List<const std::uint32_t>;
 using NumberOrInput = std::variant<double, Input>;
 
-/// Views of the arrays' own memory, which must outlive them. A TypeError for a
-/// dtype that the core does not know; an array not given makes a view not given.
+/// Views of the arrays' own memory, which must outlive them. Raises TypeError for a dtype that the
+/// core does not support; an array that is not given becomes a view that is not given.
 ConstView view_of(const Input& array);
 ConstView view_of(const std::optional<Input>& array);
 View view_of(const Output& array);
@@ -54,16 +54,16 @@ std::span<T> span_of(const std::optional<List<T>>& list) {
   return list ? span_of(*list) : std::span<T>{};
 }
 
-/// An array argument as it is: a converted copy would swallow what is written.
+/// An array argument without conversion: results written to a converted copy would be lost.
 inline auto array(const char* name) {
   return nb::arg(name).noconvert();
 }
 
-/// Raises ValueError, MemoryError or RuntimeError with the status's own text; of a
-/// call that a signal stopped, what the signal's handler raised.
+/// Raises ValueError, MemoryError or RuntimeError with the text of the status; for a call that a
+/// signal stopped, the exception of the signal's handler.
 void raise_unless_ok(const Status& status);
 
-/// Makes a call of the core while other Python threads go on.
+/// Calls the core while other Python threads run.
 template <class Call>
 void call_core(const Call& call) {
   Status status;
@@ -76,8 +76,8 @@ void call_core(const Call& call) {
 
 inline constexpr int kAllThreads = 0;
 
-/// Makes a call of the core that takes a context, on so many threads and until a
-/// signal stops it.
+/// Calls a core function that takes a context, on the given number of threads and until a signal
+/// stops it.
 template <class Call>
 void call_core_with(int threads, const Call& call) {
   CallThreads executor(threads);

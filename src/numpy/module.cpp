@@ -1,6 +1,6 @@
-// The extension module tautstring._numpy, private to tautstring.numpy: raw calls of
-// the core on NumPy arrays. The Python side reads arguments, allocates results
-// and documents; the core checks sizes and values and computes.
+// The extension module tautstring._numpy, private to tautstring.numpy: direct calls of the core on
+// NumPy arrays. The Python side parses arguments, allocates results and has the documentation; the
+// core checks sizes and values and computes.
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ NB_MODULE(_numpy, module) {
   module.attr("cpu_targets") = nanobind::tuple(targets);
   module.def("hardware_threads", [] { return tautstring::numpy::CallThreads().concurrency(); });
   module.def("raise_stop_reason", &tautstring::numpy::raise_stop_reason);
-  // An address, for the op library (see _extension.py).
+  // A function address, for the op library (see _extension.py).
   module.attr("stops_for_signal") =
       reinterpret_cast<std::uintptr_t>(&tautstring::numpy::stops_for_signal);
   tautstring::numpy::add_tv1d(module);

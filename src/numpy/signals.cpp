@@ -16,16 +16,15 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Between two looks at the signals. A call that takes less never waits for the
-/// interpreter.
+/// Time between two checks for signals. A call that takes less never waits for the interpreter.
 constexpr std::chrono::nanoseconds kBetweenLooks = std::chrono::milliseconds(50);
 
-/// A process's first thread: Python runs handlers on no other.
+/// Whether this is the first thread of the process, the only one on which Python runs handlers.
 bool is_main_thread() noexcept {
   return gettid() == getpid();
 }
 
-/// Whether to look now, and when to look again.
+/// Whether to check now; updates the time of the next check.
 bool is_time(std::int64_t& next) noexcept {
   const std::int64_t now =
       std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -35,7 +34,7 @@ bool is_time(std::int64_t& next) noexcept {
   return !is_first && next != std::numeric_limits<std::int64_t>::max();
 }
 
-/// For as long as it lives this thread may use Python.
+/// While it exists, this thread may use Python.
 class HeldInterpreter {
  public:
   HeldInterpreter() noexcept : state_(PyGILState_Ensure()) {}
@@ -47,7 +46,7 @@ class HeldInterpreter {
   PyGILState_STATE state_;
 };
 
-/// Takes the current exception away.
+/// Removes and returns the current exception.
 PyObject* take_exception() noexcept {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
@@ -60,11 +59,11 @@ PyObject* take_exception() noexcept {
   return value;
 }
 
-/// What a handler raised in stops_for_signal, until it is raised again. Only the
-/// main thread knows it.
+/// The exception that a handler raised in stops_for_signal, until it is raised again. Only the main
+/// thread uses it.
 PyObject* stop_reason = nullptr;
 
-/// Makes the reason the current exception, without another as its context.
+/// Makes the reason the current exception, with no other exception as its context.
 void restore_stop_reason() noexcept {
   PyObject* const value = std::exchange(stop_reason, nullptr);
   auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(value));
@@ -72,8 +71,8 @@ void restore_stop_reason() noexcept {
   PyErr_Restore(type, value, PyException_GetTraceback(value));
 }
 
-/// Whether Python is in an `except` or `finally` block for the exception that a
-/// stopped call was turned into.
+/// Whether Python is in an `except` or `finally` block for the exception that was raised for a
+/// stopped call.
 bool is_stop_handled() noexcept {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
@@ -84,7 +83,7 @@ bool is_stop_handled() noexcept {
   const bool is_handled =
       utf8 != nullptr &&
       std::string_view(utf8).find(message({.code = StatusCode::interrupted})) != std::string::npos;
-  PyErr_Clear();  // of an exception without a text
+  PyErr_Clear();  // of an exception without text
   Py_XDECREF(text);
   Py_XDECREF(type);
   Py_XDECREF(value);
@@ -92,14 +91,14 @@ bool is_stop_handled() noexcept {
   return is_handled;
 }
 
-/// A pending call of the interpreter, for where nobody calls raise_stop_reason: in
-/// compiled graphs, for one. It waits until nobody handles the exception that came
-/// instead: raised in the middle of torch's own cleaning up, the reason would leave
-/// torch in disorder.
+/// A pending call of the interpreter, for callers that do not call raise_stop_reason, such as
+/// compiled graphs. It waits until the exception that was raised instead is no longer being
+/// handled: raised in the middle of torch's own cleanup, the reason would leave torch in an
+/// inconsistent state.
 int raise_stop_reason_later(void* /*none*/) noexcept {
   if (stop_reason == nullptr) return 0;
   if (is_stop_handled()) {
-    // Where there are too many such calls, this was the last attempt.
+    // If there are too many pending calls, this was the last attempt.
     static_cast<void>(Py_AddPendingCall(raise_stop_reason_later, nullptr));
     return 0;
   }

@@ -1,4 +1,4 @@
-// The threads that calls from NumPy run on: those of the process, however many calls there are.
+// The threads that calls from NumPy run on: one pool per process, however many calls there are.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tautstring::numpy {
 
-/// Up to `threads` of the process's threads for one call; below 1: one for each hardware thread.
+/// Up to `threads` of the process's threads for one call; below 1: one per hardware thread.
 class CallThreads final : public Executor {
  public:
   explicit CallThreads(int threads = 0) noexcept
@@ -20,7 +20,8 @@ class CallThreads final : public Executor {
   }
 
  private:
-  /// Starts as many threads as calls ask for. Never destroyed: Python may end while a call runs.
+  /// Starts as many threads as calls request. Never destroyed, because Python may exit while a call
+  /// runs.
   static ThreadExecutor& all() noexcept {
     alignas(ThreadExecutor) static std::byte memory[sizeof(ThreadExecutor)];
     static auto& executor = *::new (memory) ThreadExecutor(std::numeric_limits<int>::max());

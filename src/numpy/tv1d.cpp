@@ -1,6 +1,5 @@
-// Each function makes views of its arrays and calls the function of the core
-// that has its name. Python allocates the outputs and has checked all dtypes;
-// sizes and values are checked by the core.
+// Each function makes views of its arrays and calls the core function of the same name. Python
+// allocates the outputs and has checked all dtypes; the core checks sizes and values.
 #include "tv1d.h"
 
 #include <nanobind/stl/optional.h>
@@ -15,8 +14,8 @@
 namespace tautstring::numpy {
 namespace {
 
-/// Words of the partition of x's solution; 0 where x is not valid, which the
-/// call that follows says better.
+/// Words of the partition of x's solution; 0 if x is not valid, for which the call that follows has
+/// a better error message.
 std::int64_t partition_size(const Input& x, int dim) {
   const ConstView view = view_of(x);
   return row_count(view, dim) * partition_words(row_length(view, dim));
@@ -94,7 +93,7 @@ void count_segments(const ConstPartition& partition, std::int64_t rows, std::int
   call_core([&] { return segments1d_offsets(span_of(partition), rows, n, span_of(offsets)); });
 }
 
-/// The core lists structs, NumPy wants a column for each member.
+/// The core lists structs; NumPy needs one array per member.
 void list_segments(const Input& y, const ConstPartition& partition, int dim,
                    const List<std::int64_t>& starts, const List<std::int64_t>& lengths,
                    const List<double>& values, const List<std::int8_t>& signs) {

@@ -5,7 +5,7 @@
 
 namespace tautstring::numpy {
 
-/// Adds prox_tv1d and all that belongs to it to the module.
+/// Adds prox_tv1d and its related functions to the module.
 void add_tv1d(nanobind::module_& module);
 
 }  // namespace tautstring::numpy
