@@ -12,17 +12,17 @@
 namespace tautstring::torch_ops {
 namespace {
 
-/// What torch itself runs on one thread (at::internal::GRAIN_SIZE): waking another
-/// takes longer, and much longer where it has to wait for a processor.
+/// The amount of work that torch itself runs on one thread (at::internal::GRAIN_SIZE): waking
+/// another thread takes longer, and much longer if it has to wait for a processor.
 constexpr std::int64_t kFewElements = 32768;
 
 std::atomic<StopCheck> stop_check{nullptr};
 
 using GetStream = AOTITorchError (*)(std::int32_t device_index, void** stream);
 
-/// aoti_torch_get_current_cuda_stream, which only a torch with CUDA has: looked up in
-/// its library, one binary loads into any torch. (Python loads that library out of the
-/// sight of others, so that not even a weak reference would find it.)
+/// Finds aoti_torch_get_current_cuda_stream, which only a torch with CUDA has. Because it is looked
+/// up in torch's library at run time, one binary loads into any torch. (Python loads that library
+/// with local visibility, so that not even a weak reference would find it.)
 GetStream find_get_stream() {
   void* library = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;
@@ -51,7 +51,7 @@ int TorchThreads::concurrency() const noexcept {
   return torch_get_num_threads(&threads) == AOTI_TORCH_SUCCESS ? static_cast<int>(threads) : 1;
 }
 
-// Throws only what a task throws, and those of the core throw nothing.
+// Throws only what a task throws, and tasks of the core never throw.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 void TorchThreads::run(int count, void (*task)(void* argument, int i), void* argument) noexcept {
   torch::stable::parallel_for(0, count, 1, [&](std::int64_t first, std::int64_t last) {

@@ -1,5 +1,5 @@
-// With what a call of the core runs under torch: torch's threads on the CPU, the
-// current stream and memory of torch's allocator on CUDA.
+// The context of a core call under torch: torch's threads on the CPU, the current stream and memory
+// from torch's allocator on CUDA.
 #pragma once
 
 #include <torch/csrc/stable/accelerator.h>
@@ -21,15 +21,15 @@ class TorchThreads final : public Executor {
   void run(int count, void (*task)(void* argument, int i), void* argument) noexcept override;
 };
 
-/// Tells whether a call is to stop. `next` is for the callee alone: 0 at first, and
-/// kept from one question of a call to the next.
+/// Returns whether a call should stop. `next` belongs to the callee: it is 0 at first, and is kept
+/// between the checks of one call.
 using StopCheck = bool (*)(std::int64_t* next);
 
-/// From now on calls on the CPU ask this function; null, as at first: they run to
+/// Sets the function that calls on the CPU check from now on; null, the initial value: they run to
 /// their end.
 void set_stop_check(StopCheck check) noexcept;
 
-/// Asks the function that set_stop_check has named.
+/// Calls the function that was passed to set_stop_check.
 class HostInterrupt final : public Interrupt {
  public:
   explicit HostInterrupt(StopCheck check) noexcept : check_(check) {}
@@ -40,24 +40,24 @@ class HostInterrupt final : public Interrupt {
   std::int64_t next_ = 0;
 };
 
-/// Lives as long as the call. On CUDA the device of x is the current one
-/// meanwhile, and the workspace goes back to the allocator in stream order.
+/// Lives as long as the call. On CUDA, the device of x is the current one during that time, and the
+/// workspace is returned to the allocator in stream order.
 class CallContext {
  public:
   /// For a call on a batch of x's shape, cut along `dim`.
   CallContext(const Tensor& x, bool weighted, std::int64_t dim);
   /// For prox_tv1d_newton.
   CallContext(const Tensor& x, const Problem1d& problem);
-  /// For a call on images that are on x's device; for derivatives, with views of what has the
-  /// shapes of x and the lams.
+  /// For a call on images on x's device; for derivatives, with views that have the shapes of x and
+  /// the lams.
   CallContext(const Tensor& x, const Problem2d& problem);
-  /// As above, for prox_tv2d by this solver with neither dual nor gap, and for its backward.
+  /// As above, for prox_tv2d with this solver and neither dual nor gap, and for its backward.
   CallContext(const Tensor& x, const Problem2d& problem, const Solver2d& solver);
 
   [[nodiscard]] const Context& get() const noexcept { return context_; }
 
  private:
-  /// `ask_size` gives the bytes of workspace that the core wants in a context.
+  /// `ask_size` returns the bytes of workspace that the core needs in a context.
   template <class AskSize>
   void enter(const Tensor& x, const AskSize& ask_size);
 

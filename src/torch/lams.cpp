@@ -31,7 +31,7 @@ View LamGradient::view(const char* name) const {
   return is_wanted_ ? output_view_of(name, terms_) : View{};
 }
 
-/// In float64, since a lambda may be shared by millions of rows.
+/// Sums in float64, since a lambda may be shared by millions of rows.
 Tensor LamGradient::share(const std::vector<std::int64_t>& shared_dims, ScalarType dtype) const {
   if (!is_wanted_) return terms_;
   const auto has_many = [&](std::int64_t dim) { return terms_.size(dim) != 1; };

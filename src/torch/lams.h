@@ -1,5 +1,4 @@
-// What the ops of 1D and of 2D share: lam as the core takes it, and its gradient as it is shared
-// out.
+// Code shared by the 1D and 2D ops: lam as the core takes it, and the gradient of a shared lam.
 #pragma once
 
 #include <torch/csrc/stable/tensor.h>
@@ -14,22 +13,23 @@ namespace tautstring::torch_ops {
 
 Mode mode_of(bool sharpen);
 
-/// The dtype that samples of `dtype` are computed in.
+/// The dtype of the arithmetic on samples of `dtype`.
 ScalarType arithmetic_dtype(ScalarType dtype);
 
-/// lam as the core takes it. A tensor without dimensions on the CPU is read here
-/// beside an x on CUDA: it travels with the launch, without a copy of its own.
+/// lam as the core takes it. A CPU tensor without dimensions is read here even if x is on CUDA: its
+/// value is passed with the launch, without a separate copy.
 Lam lam_of(const char* name, const Tensor& x, const Tensor& lam);
 
-/// The gradient of lam while a call makes it. Made as one number a line or an edge, in the
-/// arithmetic's dtype: x's shape, but for `size` along `dim`; given as a lam that several lines
-/// share has it: summed over `shared_dims`, in `dtype`. Empty where it is not wanted.
+/// The gradient of lam while a call computes it. The core computes one number per line or edge, in
+/// the dtype of the arithmetic: x's shape except for `size` along `dim`. The result is the gradient
+/// of a lam that several lines share: summed over `shared_dims`, in `dtype`. Empty if it is not
+/// wanted.
 class LamGradient {
  public:
   LamGradient(bool is_wanted, const Tensor& grad_y, std::int64_t dim, std::int64_t size,
               ScalarType x_dtype);
 
-  /// Where the core writes it; a view not given where it is not wanted.
+  /// Where the core writes it; a view that is not given if it is not wanted.
   [[nodiscard]] View view(const char* name) const;
 
   [[nodiscard]] Tensor share(const std::vector<std::int64_t>& shared_dims, ScalarType dtype) const;

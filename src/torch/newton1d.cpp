@@ -35,7 +35,7 @@ NewtonSolution1d solve(const Tensor& x, const Lam& lam, const std::optional<Tens
     results.dual = output_view_of("dual", dual);
     results.gap = output_span_of<double>(gap);
     results.iterations = output_span_of<std::int32_t>(done);
-    results.converged = output_span_of<std::uint8_t>(converged);  // 0 and 1, as a bool's byte
+    results.converged = output_span_of<std::uint8_t>(converged);  // 0 or 1, the bytes of a bool
   }
   raise_unless_ok(prox_tv1d_newton(problem, newton, results, context.get()));
   return {std::move(y),   std::move(partition), std::move(done),

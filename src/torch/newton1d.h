@@ -1,4 +1,4 @@
-// The op of the Newton solver, as those of tv1d.h; its derivatives are theirs.
+// The op of the Newton solver, in the style of tv1d.h; its derivatives are the ops there.
 #pragma once
 
 #include <torch/csrc/stable/tensor.h>
@@ -13,9 +13,9 @@ using torch::stable::Tensor;
 
 /// y, partition, done, gap, converged, dual.
 ///
-/// y and partition are those of solve1d. The others are there where `report` asks for them, else
-/// they are empty: `done`, the iterations, `gap` and `converged` have the shape of x's batch,
-/// `dual` (float64, as all of the arithmetic) has x's but for n - 1 along dim.
+/// y and partition are as in solve1d. The others are empty unless `report` is set. `done` (the
+/// iterations), `gap` and `converged` have the shape of x's batch; `dual` (float64, like all of the
+/// arithmetic) has x's shape except for n - 1 along dim.
 using NewtonSolution1d = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 
 NewtonSolution1d newton1d(const Tensor& x, const Tensor& lam, const std::optional<Tensor>& start,

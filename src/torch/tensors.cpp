@@ -22,7 +22,7 @@ SomeView make_view(const char* name, const Tensor& tensor, Data* data) {
   view.data = data;
   view.dtype = dtype_of(name, tensor);
   view.ndim = static_cast<int>(std::min<std::int64_t>(tensor.dim(), kMaxDims + 1));
-  if (view.ndim > kMaxDims) return view;  // every call of the core refuses it by name
+  if (view.ndim > kMaxDims) return view;  // every call of the core returns an error that names it
   const auto shape = tensor.sizes();
   const auto strides = tensor.strides();
   std::copy(shape.begin(), shape.end(), view.shape);
@@ -30,7 +30,7 @@ SomeView make_view(const char* name, const Tensor& tensor, Data* data) {
   return view;
 }
 
-/// Straight to the allocator: through the dispatcher it takes several times as long.
+/// Calls the allocator directly: through the dispatcher it takes several times as long.
 Tensor make_strided(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                     ScalarType dtype, const Tensor& like) {
   AtenTensorHandle handle = nullptr;

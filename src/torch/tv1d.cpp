@@ -117,7 +117,8 @@ Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,
              const std::optional<Tensor>& tangent_x, const std::optional<Tensor>& tangent_lam,
              const std::optional<Tensor>& tangent_weight, std::int64_t dim, bool sharpen,
              std::int64_t n, ScalarType dtype) {
-  require_dim("partition", partition, dim);  // as many dimensions as x: bytes stand for elements
+  require_dim("partition", partition, dim);  // as many dimensions as x, with bytes in place of
+                                             // elements
   require_device_of("partition", partition, "x", x);
   require_device_of("partition", partition, "y", y);
   require_device_of("partition", partition, "weight", weight);
