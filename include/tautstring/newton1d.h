@@ -6,9 +6,9 @@
 // An iteration fixes the dual variables that are at a bound and would leave the feasible interval,
 // solves the tridiagonal system of all others exactly, and steps along that direction, clipped at
 // the bounds, as far as the objective decreases enough. Rows of more than 32 samples start from the
-// result of a few iterations on a row of half the length, whose samples are those of the row taken
-// in pairs; that row starts in the same way, and so on. Smooth rows then take a handful of
-// iterations too. From 0, their edges would come free one after the other.
+// result of a few iterations on a row of half the length, the means of pairs of samples; that row
+// starts in the same way, and so on. Smooth rows then take a handful of iterations too. From 0,
+// their edges would come free one after the other.
 //
 // The direct solver of tautstring/tv1d.h returns the same result faster. Use this one for the
 // paper's method, for its dual variables, or to start near a solution.

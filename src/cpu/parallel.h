@@ -44,8 +44,8 @@ struct Sharing {
   int tasks = 1;
 };
 
-/// Requests large pages: faulting in memory page by page takes longer than a pass over it, and a
-/// large block is new in every call. Nothing depends on the outcome.
+/// Requests large pages: getting memory page by page takes longer than a pass over it, and a large
+/// block is new in every call. Nothing depends on the outcome.
 inline void prefer_large_pages([[maybe_unused]] std::byte* block,
                                [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef MADV_HUGEPAGE

@@ -34,7 +34,7 @@ inline constexpr T kLargestLam = std::is_same_v<T, float> ? T{16} : std::numeric
 template <class T>
 inline constexpr T kLargestSize = std::is_same_v<T, float> ? T{0x1p90F} : static_cast<T>(0x1p900);
 
-/// No dual variable of n samples of this extent exceeds this.
+/// No dual variable of n samples of this extent reaches this.
 template <class T>
 [[nodiscard]] T unbinding_lam(const Extent<T>& extent, std::int32_t n) noexcept {
   return static_cast<T>(n) * (extent.high - extent.low);

@@ -3,8 +3,8 @@
 //   min over u  f(u) = 1/2 sum_j y_j^2   with  y_j = x_j - (u_{j+1} - u_j),  |u_k| <= lam_k,
 //
 // where u_k is the dual variable of the edge before sample k, and u_0 = u_n = 0. The gradient of f
-// there is y_k - y_{k-1}. Edges at a bound, where the gradient points out of the interval, are
-// fixed; all others are free.
+// there is y_k - y_{k-1}. Edges at a bound are fixed if the negative gradient points out of the
+// interval; all others are free.
 //
 // The Newton system of the free edges, tridiag(-1, 2, -1) on each run of them, need not be
 // factored: its solution makes y constant between two fixed edges, so the target of an iteration is
@@ -208,8 +208,8 @@ constexpr void NewtonRow::find_start(Row row) noexcept {
   }
 }
 
-/// Computes the means of pairs, and the bounds of the edges between pairs, which are twice as
-/// large.
+/// Computes the means of pairs, and the bounds of the edges between pairs: half of those in the row
+/// itself.
 constexpr void NewtonRow::join_pairs(const Row& row, double* x, double* lam) noexcept {
   const std::int32_t pairs = row.n / 2;
   for (std::int64_t k = 0; k < pairs; ++k) x[k] = (row.x[2 * k] + row.x[2 * k + 1]) / 2;

@@ -185,8 +185,8 @@ class NewtonThreads {
             level.row_lam / 2};
   }
 
-  /// Computes the mean of each pair; the dual variable of an edge between two pairs is twice that
-  /// of the row of pairs.
+  /// Computes the mean of each pair. The dual variable of an edge between two pairs, and its bound,
+  /// is half of that in the row itself.
   TAUTSTRING_HOST_DEVICE Level make_pairs(const Level& level) noexcept {
     const Level pairs = pairs_of(level);
     for (std::int32_t k = threads_.thread(); k < pairs.n; k += threads_.count()) {
@@ -282,7 +282,7 @@ class NewtonThreads {
   }
   [[nodiscard]] constexpr bool is_held(int i) const noexcept { return (held_ >> i & 1U) != 0; }
   [[nodiscard]] constexpr bool is_end(int i) const noexcept { return index(i) >= level_.n - 1; }
-  /// The size of a jump of y in the direction that a held edge requires: a fall where u is at its
+  /// The jump of y, positive in the direction that a held edge requires: a fall where u is at its
   /// upper bound.
   [[nodiscard]] constexpr double as_held(int i, double jump) const noexcept {
     return u_[i] > 0 ? -jump : jump;

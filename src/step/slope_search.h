@@ -250,7 +250,7 @@ struct SlopeSearch {
   }
 
  private:
-  /// `sum` is counted from the origin; small integers are never rounded.
+  /// `sum` is counted from the origin; with small integers nothing is rounded.
   [[nodiscard]] constexpr SegmentCut<T> cut_at(T at, T total, bool down) const noexcept {
     return {at, total + at * origin, down};
   }

@@ -72,8 +72,8 @@ class NewtonSweeps : NewtonVectors {
 
   // --- Rows of pairs ---
 
-  /// Computes the means of pairs, and the bounds of the edges between pairs, which are twice as
-  /// large.
+  /// Computes the means of pairs, and the bounds of the edges between pairs: half of those in the
+  /// row itself.
   static HWY_INLINE Level join_pairs(const Level& row) noexcept {
     const Level pairs = {(row.n + 1) / 2, row.x + std::int64_t{row.n} * kLanes,
                          row.lams.of_pairs(row.n)};
