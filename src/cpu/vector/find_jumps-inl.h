@@ -20,8 +20,7 @@ inline constexpr int kUsualGroups = hn::MaxLanes(hn::ScalableTag<T>()) <= 4 ? 3 
 using SingleSamples = Shape<4, 2, true>;
 template <class T>
 using MediumSegments = Shape<8, kUsualGroups<T>, false>;
-#ifdef TAUTSTRING_SANITIZED  // would take minutes to compile, for code that differs only in its
-                             // constants
+#ifdef TAUTSTRING_SANITIZED  // saves minutes; the other shapes differ only in their constants
 template <class T>
 using ShortSegments = MediumSegments<T>;
 template <class T>
