@@ -83,7 +83,7 @@ IMAGES_WORDS = """\
 [cpu_speed.md](cpu_speed.md#images) has the time to reach results as good as those of prox_tv's 2D
 solver and of `denoise_tv_bregman(isotropic=False)`, and how their parameters map to lambda. `make
 bench` measures these too. scikit-image's Chambolle, kornia and deepinv minimise isotropic TV, which
-Tautstring does not have yet, so they are not compared.
+Tautstring does not implement, so they are not compared.
 """
 PARTS = ("forward", "backward", "total")
 SOLVED = ("forward", "backward", "newton")
