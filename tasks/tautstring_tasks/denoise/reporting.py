@@ -92,9 +92,9 @@ def page(results: Sequence[Result], notes: str = "") -> str:
 def _setting(results: Sequence[Result]) -> Iterator[str]:
     yield (
         f"Trained on {data.TRAIN}, tested on {_machines(result['machine'] for result in results)}. "
-        "PSNR in dB (SSIM), means over images and seeds, ± deviation over seeds. In italics: the "
-        "paper's; its DnCNN is not of its own training but another paper's net for noise of any "
-        "strength, so what counts is our DnCNN beside our DnCNNTV."
+        "PSNR in dB (SSIM), means over images and seeds, ± deviation over seeds. Numbers in "
+        "italics are the paper's. Its DnCNN was not trained for it: it is another paper's net for "
+        "noise of any strength. So compare our DnCNN with our DnCNNTV."
     )
 
 
@@ -138,8 +138,8 @@ def _recipe(result: Result) -> str:
     batches = result.get("calibrate", 0)
     norms = f", batch norms with the statistics of {batches} batches" if batches else ""
     return (
-        f"Adam's rate {training['lr']:g} to {training['last_lr']:g}, that of lambda "
-        f"{training['lam_lr_factor']:g} times as large; lambda begins at {net['lam']:g}; "
+        f"Adam, learning rate {training['lr']:g} to {training['last_lr']:g}, for lambda "
+        f"{training['lam_lr_factor']:g} times as large; lambda starts at {net['lam']:g}; "
         f"{net['depth']} convolutions, {net['width']} channels; tested in {result['precision']}"
         f"{norms}."
     )
@@ -213,8 +213,8 @@ def _differences(results: Sequence[Result]) -> list[str]:
     if not rows:
         return []
     return [
-        "Against DnCNN, pair by pair, dB (95 % confidence over seeds and images, bold where that "
-        "leaves out 0; of one seed over images alone: another training may differ by more):",
+        "Against DnCNN, pair by pair, dB (95 % confidence over seeds and images, bold if the "
+        "interval excludes 0; for one seed over images only: another training may differ by more):",
         "",
         "| | seeds | " + " | ".join(tests) + " |",
         "|---" * (2 + len(tests)) + "|",
@@ -234,11 +234,11 @@ def training_section(logs: Sequence[Log], folder: Path) -> str:
     lines = [
         "## Training",
         "",
-        f"On {_machines(machines)}, threads a run: {each('threads')}, precision {precisions}; "
+        f"On {_machines(machines)}, threads per run: {each('threads')}, precision {precisions}; "
         f"{', '.join(sorted({m['date'][:10] for m in machines}))}, commit {each('commit')}, "
         f"{each('packages')}. Images are in [0, 1]. The loss is the mean absolute error of the "
-        "last tenth of the steps; lambdas are those of the last, means over colours and seeds, "
-        "from the least to the greatest seed in brackets.",
+        "last tenth of the steps; lambdas are those of the last step, means over colours and "
+        "seeds, with the least and the greatest seed in brackets.",
         "",
         "| | sigma | steps | runs | loss | lambda at the input | at the output |",
         "|---|---|---|---|---|---|---|",
@@ -333,8 +333,8 @@ def stages_section(net: DnCNN, about: dict[str, Any], folder: Path) -> str:
     figure.tight_layout()
     _save(figure, file)
     return (
-        "## On the way through the net\n\n"
-        f"![A photo on its way through the net](images/{file.name})\n\n"
+        "## A photo at each stage of the net\n\n"
+        f"![A photo at each stage of the net](images/{file.name})\n\n"
         "The photo is NASA's portrait of Eileen Collins (public domain), as scikit-image has it.\n"
     )
 
