@@ -1,12 +1,12 @@
 """Exact, differentiable total variation.
 
-The functions here and `TVLayer` work on torch tensors; ``tautstring.numpy`` has the
-functions on NumPy arrays and works where torch is not installed:
+The functions here and `TVLayer` work on torch tensors. ``tautstring.numpy`` has the
+same functions for NumPy arrays and does not need torch:
 
 >>> import tautstring.numpy as tn
 
-This file imports neither NumPy nor torch, so that each user pays only for the
-part that they ask for: torch is loaded when one of its names is first used.
+This file imports neither NumPy nor torch, so users only pay for what they use:
+torch is loaded when one of the names that need it is first used.
 """
 
 from importlib import import_module as _import_module
@@ -52,9 +52,9 @@ __all__ = ["__version__", *_HOME_OF]
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'tautstring' has no attribute {name!r}")
-    _import_module("tautstring._extension")  # first: says what is wrong where torch does not fit
+    _import_module("tautstring._extension")  # first: explains what is wrong with torch
     value = getattr(_import_module(f"tautstring.{_HOME_OF[name]}"), name)
-    globals()[name] = value  # found without this function from now on
+    globals()[name] = value  # later lookups do not get here
     return value
 
 

@@ -1,14 +1,14 @@
-"""The three paths by which torch asks an op for derivatives, and which of them to take here.
+"""The three paths by which torch asks an op for derivatives, and the choice between them.
 
-The *registered path*: formulas are registered with the ops. ``torch.compile``,
-``torch.export`` and second derivatives take it. The *functional path*:
-``autograd.Function`` classes with ``jvp``, for calls inside a ``torch.func`` transform or a
-forward-AD level: there registered formulas raise, or give a zero tangent, and functions with
-``jvp`` cannot be compiled. The *eager path*: a plain ``autograd.Function``, for all other
-calls; it takes less than half the time of the others. All paths lead to the same formulas.
+The *registered path*: formulas registered with the ops. ``torch.compile``, ``torch.export``
+and second derivatives use it. The *functional path*: ``autograd.Function`` classes with
+``jvp``, for calls inside a ``torch.func`` transform or a forward-AD level. There, registered
+formulas raise or return a zero tangent; but functions with ``jvp`` cannot be compiled. The
+*eager path*: a plain ``autograd.Function`` for all other calls; it takes less than half the
+time of the others. All paths use the same formulas.
 
-Which path a call may take is known only through names that are not part of torch's public
-API. On a torch without them all calls take the registered path.
+The choice relies on names outside torch's public API. With a torch that lacks them, all calls
+take the registered path.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ except (AttributeError, ImportError):
 
 
 def takes_eager_path() -> bool:
-    """Tell whether nothing but autograd can ask for a derivative here."""
+    """Return whether only autograd can ask for a derivative here."""
     return KNOWS_PATHS and not (
         _are_transforms_active() or forward_ad._current_level >= 0 or torch.compiler.is_compiling()
     )
 
 
 def takes_functional_path() -> bool:
-    """Tell whether only the functional path gives all derivatives here."""
+    """Return whether only the functional path supports all derivatives here."""
     if not KNOWS_PATHS:
         return False
     if not _are_transforms_active():
@@ -53,17 +53,17 @@ def takes_functional_path() -> bool:
 
 
 def is_traced() -> bool:
-    """Tell whether a mode may be recording calls. Only on the eager path."""
+    """Return whether a mode may be recording calls. Only on the eager path."""
     return _get_tracing_state() is not None or _is_in_dispatch_mode()
 
 
 def may_hide_gradients() -> bool:
-    """Tell whether a transform may be active that hides if a gradient will be asked for."""
+    """Return whether a transform may be active that hides if a gradient will be asked for."""
     return not KNOWS_PATHS or _are_transforms_active()
 
 
 def below_autograd() -> AbstractContextManager[None]:
-    """Call ops without autograd: nobody records these calls. Only on the eager path."""
+    """Call ops without autograd: nothing records these calls. Only on the eager path."""
     return _below_autograd()
 
 
@@ -73,7 +73,7 @@ def see_forward_ad() -> AbstractContextManager[None]:
 
 
 def _is_functionalized_alone() -> bool:
-    """Tell whether functionalize is the only transform: it knows ops, but no functions."""
+    """Return whether functionalize is the only transform: it supports ops, but not functions."""
     transforms = {transform.key() for transform in _get_transforms()}
     if _FUNCTIONALIZE not in transforms:
         return False
@@ -85,7 +85,7 @@ def _is_functionalized_alone() -> bool:
 
 
 def refuse_tangents(arguments: Iterable[Any]) -> None:
-    """Raise where the registered path would give a zero tangent: on a torch that is not known."""
+    """Raise where the registered path would return a zero tangent: with an unknown torch."""
     if KNOWS_PATHS:
         return
     for argument in arguments:
@@ -99,8 +99,8 @@ def refuse_tangents(arguments: Iterable[Any]) -> None:
 def call_function(function: type[torch.autograd.Function], *arguments: Any) -> Any:
     """Call on the functional path.
 
-    The compiler would follow the function's forward and lose its jvp: a transform inside
-    torch.compile runs as it is, and is an error where it must not (fullgraph=True).
+    The compiler would trace the function's forward and lose its jvp. So a transform inside
+    torch.compile runs uncompiled, which is an error with fullgraph=True.
     """
     if torch.compiler.is_compiling():
         torch._dynamo.graph_break("tautstring: torch.func and forward AD cannot be compiled")
@@ -108,7 +108,7 @@ def call_function(function: type[torch.autograd.Function], *arguments: Any) -> A
 
 
 class _Reading(torch.autograd.Function):
-    """The functional path to an op without derivatives: a tangent of 0 would be wrong."""
+    """The functional path to an op without derivatives, which raises: a zero tangent is wrong."""
 
     generate_vmap_rule = True
 
@@ -130,7 +130,7 @@ class _Reading(torch.autograd.Function):
 
 
 def read(op: Any, *arguments: Any) -> Tensor:
-    """Call an op without derivatives, on the path that says so where one is asked for."""
+    """Call an op without derivatives, on the path that raises if a derivative is requested."""
     if takes_functional_path():
         return call_function(_Reading, op, *arguments)  # type: ignore[no-any-return]
     refuse_tangents(arguments)
@@ -143,7 +143,7 @@ def _refuse_derivative(op: Any) -> NoReturn:
 
 
 def register_reading(op: Any) -> None:
-    """Make the registered path to an op without derivatives say so."""
+    """Make the registered path to an op without derivatives raise."""
 
     def backward(ctx: Any, *grads: Tensor) -> NoReturn:
         _refuse_derivative(op)

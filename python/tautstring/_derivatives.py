@@ -1,11 +1,11 @@
 """The derivatives of a solution: two linear maps, each the other's adjoint.
 
-The solution is constant on segments, and its derivatives are linear maps that know
-nothing but the partition: `pull_back` (gradient of y to gradients of x and the lams) and
-`push_forward` (directions of x and the lams to the direction of y), adjoint to one
-another. So each is the other's derivative, and the second derivative of the solution.
-Both are the same in 1D and in 2D but for the ops that they lead to, which a `Batch`
-knows.
+The solution is constant on segments, and its derivatives are linear maps that depend
+only on the partition: `pull_back` (gradient of y to gradients of x and the lams) and
+`push_forward` (directions of x and the lams to the direction of y), each the adjoint of
+the other. So each gives the other's derivative, and the second derivative of the
+solution. Both are the same in 1D and in 2D except for the ops they call, which a `Batch`
+provides.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tautstring._shapes import size_along, sum_to
 
 @dataclass(slots=True)
 class Sharing:
-    """How the values of lam are shared out to the rows of x; no tuple, since torch opens those."""
+    """How the values of lam are shared by the rows of x. Not a tuple: torch flattens those."""
 
     size: int  # along dim
-    shared_dims: tuple[int, ...]  # of x, along which all rows have the same
+    shared_dims: tuple[int, ...]  # dimensions of x along which all rows have the same values
     dtype: torch.dtype
 
 
 class Argument(NamedTuple):
-    """Shape, dtype and device of an argument, which its gradient has too."""
+    """Shape, dtype and device of an argument and of its gradient."""
 
     shape: torch.Size
     dtype: torch.dtype
@@ -40,40 +40,40 @@ class Argument(NamedTuple):
 
     @classmethod
     def of(cls, argument: Any) -> Argument | None:
-        """Give None for what is no tensor."""
+        """Describe an argument; None if it is not a tensor."""
         if not isinstance(argument, Tensor):
             return None
         return cls(argument.shape, argument.dtype, argument.device)
 
     def sum_to(self, gradient: Tensor) -> Tensor:
-        """Give a gradient in x's shape as the argument's own, summed in float64."""
+        """Reduce a gradient in x's shape to the argument's own, summing in float64."""
         return sum_to(gradient, self.shape, self.dtype)
 
     def sharing(self, dim: int, ndim: int) -> Sharing:
-        """Tell how the argument is shared out to rows along ``dim`` of ``ndim`` dimensions."""
+        """Return how rows along ``dim`` of ``ndim`` dimensions share the argument."""
         added = ndim - len(self.shape)
         ones = [added + d for d, size in enumerate(self.shape) if size == 1]
         shared = tuple(d for d in (*range(added), *ones) if d != dim)
         return Sharing(size_along(self.shape, dim, ndim), shared, self.dtype)
 
     def place(self, gradient: Tensor) -> Tensor:
-        """Give the gradient that came by `sharing` the argument's own dimensions and device."""
+        """Bring a gradient computed with `sharing` to the shape and device of the argument."""
         if gradient.ndim != len(self.shape):
             gradient = gradient.reshape(self.shape)
-        # A number on the CPU may stand beside an x on CUDA.
+        # lam may be a number on the CPU while x is on CUDA.
         return gradient if gradient.device == self.device else gradient.to(self.device)
 
 
 @dataclass(frozen=True)
 class Batch(ABC):
-    """What a solved batch is beside the tensors saved of it; no tuple either."""
+    """What describes a solved batch besides its saved tensors. Not a tuple either."""
 
     dtype: torch.dtype
 
     @property
     @abstractmethod
     def lam_dims(self) -> tuple[int, ...]:
-        """Give for each lam the dimension of x along which it may have one an edge."""
+        """Return for each lam the dimension of x along which it may have one value per edge."""
 
     @abstractmethod
     def call_backward(
@@ -83,7 +83,7 @@ class Batch(ABC):
         wants_x: bool,
         sharings: Sequence[Sharing | None],
     ) -> tuple[Tensor, ...]:
-        """Call the op that takes the gradient of y to those of x and the lams."""
+        """Call the op that maps the gradient of y to those of x and the lams."""
 
     @abstractmethod
     def call_jvp(
@@ -92,7 +92,7 @@ class Batch(ABC):
         tangent_x: Tensor | None,
         tangent_lams: Sequence[Tensor | None],
     ) -> Tensor:
-        """Call the op that takes directions of x and the lams to that of y."""
+        """Call the op that maps directions of x and the lams to that of y."""
 
     def gradients(
         self,
@@ -101,9 +101,9 @@ class Batch(ABC):
         arguments: Sequence[Argument | None],
         wanted: Sequence[bool],
     ) -> list[Tensor | None]:
-        """Give the gradients of x, the lams and what is extra; None for those not wanted.
+        """Return the gradients of x, the lams and the extra argument; None for those not wanted.
 
-        ``arguments`` describes the lams and what is extra.
+        ``arguments`` describes the lams and the extra argument.
         """
         wants_x, *wants_lams, _ = wanted
         return [
@@ -118,14 +118,14 @@ class Batch(ABC):
         tangent_lams: Sequence[Tensor | None],
         tangent_extra: Tensor | None,
     ) -> Tensor:
-        """Give the direction of y; None is 0."""
+        """Return the direction of y; None stands for 0."""
         assert tangent_extra is None
         return push_forward(self, saved, tangent_x, tangent_lams)
 
     def sharings(
         self, lams: Sequence[Argument | None], ndim: int, wants_lams: Sequence[bool]
     ) -> list[Sharing | None]:
-        """Tell how those lams are shared whose gradients are wanted."""
+        """Return the sharing of each lam whose gradient is wanted, None for the others."""
         wanted = zip(lams, self.lam_dims, wants_lams, strict=True)
         return [lam.sharing(dim, ndim) if wants and lam else None for lam, dim, wants in wanted]
 
@@ -137,7 +137,7 @@ def pull_back(
     wants_x: bool,
     sharings: Sequence[Sharing | None],
 ) -> tuple[Tensor, ...]:
-    """Take the gradient of y to those of x and, as they are shared, the lams; None: not wanted."""
+    """Map the gradient of y to those of x and the lams (in their shared form; None: not wanted)."""
     if takes_functional_path():
         return _PullBack.apply(batch, grad_y, wants_x, *sharings, *saved)  # type: ignore[no-any-return]
     return batch.call_backward(saved, grad_y, wants_x, sharings)
@@ -149,7 +149,7 @@ def push_forward(
     tangent_x: Tensor | None,
     tangent_lams: Sequence[Tensor | None],
 ) -> Tensor:
-    """Take directions of x and the lams to the direction of y; None is 0."""
+    """Map directions of x and the lams to the direction of y; None stands for 0."""
     if takes_functional_path():
         return _PushForward.apply(batch, tangent_x, *tangent_lams, *saved)  # type: ignore[no-any-return]
     return batch.call_jvp(saved, tangent_x, tangent_lams)
@@ -163,7 +163,7 @@ def gradients_of_arguments(
     wants_x: bool,
     wants_lams: Sequence[bool],
 ) -> list[Tensor | None]:
-    """Give the gradients of x and the lams, None for those that nobody wants."""
+    """Return the gradients of x and the lams, None for those not wanted."""
     sharings = batch.sharings(lams, grad_y.ndim, wants_lams)
     grad_x, *grad_lams = pull_back(batch, saved, grad_y, wants_x, sharings)
     placed = zip(lams, grad_lams, wants_lams, strict=True)
@@ -212,7 +212,7 @@ class _PushForward(torch.autograd.Function):
     @staticmethod
     def forward(batch: Batch, tangent_x: Tensor | None, *rest: Any) -> Tensor:
         tangent_lams, saved = _part(batch, rest)
-        # A number on the CPU may stand beside an x on CUDA.
+        # lam may be a number on the CPU while x is on CUDA.
         device = saved[0].device
         on_device = [None if lam is None else lam.to(device) for lam in tangent_lams]
         return batch.call_jvp(saved, tangent_x, on_device)
@@ -239,7 +239,7 @@ class _PushForward(torch.autograd.Function):
 
 
 def _part(batch: Batch, rest: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Take apart what stands for each lam and what is saved."""
+    """Split the arguments into those of the lams and the saved tensors."""
     count = len(batch.lam_dims)
     return rest[:count], rest[count:]
 
@@ -250,7 +250,7 @@ def adjoint_of_pull_back(
     wanted: Sequence[bool],
     cotangents: Sequence[Tensor | None],
 ) -> Tensor | None:
-    """Take directions of the gradients of x and the lams to that of the gradient of y."""
+    """Map directions of the gradients of x and the lams to that of the gradient of y."""
     pairs = zip(wanted, cotangents, strict=True)
     tangents = [tangent if wants else None for wants, tangent in pairs]
     if all(tangent is None for tangent in tangents):
@@ -265,7 +265,7 @@ def adjoint_of_push_forward(
     grad: Tensor,
     wanted: Sequence[bool],
 ) -> list[Tensor | None]:
-    """Take the gradient of y's direction to those of the directions of x and the lams."""
+    """Map the gradient of y's direction to those of the directions of x and the lams."""
     tangent_x, *tangent_lams = tangents
     gradients = gradients_of_arguments(batch, saved, grad, tangent_lams, wanted[0], wanted[1:])
     if gradients[0] is not None and tangent_x is not None:

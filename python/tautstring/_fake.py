@@ -1,6 +1,6 @@
-"""What the ops give, without data: shapes, dtypes and strides, for tracing.
+"""Fake kernels for tracing: shapes, dtypes and strides of the ops' results, without data.
 
-It must be exactly what src/torch/tv1d.cpp, newton1d.cpp and tv2d.cpp allocate.
+They must match exactly what src/torch/tv1d.cpp, newton1d.cpp and tv2d.cpp allocate.
 """
 
 from __future__ import annotations

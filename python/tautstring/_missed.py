@@ -1,6 +1,6 @@
-"""Warns where images missed the tolerance that was asked for, once per line of the user's code.
+"""Warn if images missed the requested tolerance, once per line of the user's code.
 
-For ``tautstring`` and ``tautstring.numpy`` alike: it knows neither torch nor NumPy.
+Shared by ``tautstring`` and ``tautstring.numpy``, so it imports neither torch nor NumPy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-_LIBRARIES = frozenset({"tautstring", "torch"})  # their frames are between the user's and ours
+_LIBRARIES = frozenset({"tautstring", "torch"})  # their frames are between the user's and this one
 _MOST_NAMED = 4
 _HALF_DTYPES = frozenset({"float16", "bfloat16"})
 _WIDER_DTYPE = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """Give what tells it from other lines."""
+        """Return what identifies the line."""
         return self.file, self.number
 
 
@@ -41,7 +41,7 @@ class Image(NamedTuple):
 
 
 def find_line() -> Line | None:
-    """Give the line of the user's code that calls, None after it has been warned."""
+    """Return the calling line of the user's code, or None if it has been warned already."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _library_of(frame) in _LIBRARIES:
         frame = frame.f_back
@@ -57,11 +57,11 @@ def _library_of(frame: FrameType) -> str:
 
 
 def warn(line: Line, text: str) -> None:
-    """Warn at a line of the user's code."""
+    """Issue the warning at a line of the user's code."""
     registry = line.variables.setdefault("__warningregistry__", {})
     module = line.variables.get("__name__")
     warnings.warn_explicit(text, RuntimeWarning, *line.key, module, registry)
-    _warned.add(line.key)  # not reached where warnings are errors: the next call raises as well
+    _warned.add(line.key)  # not reached if warnings are errors, so the next call raises too
 
 
 def describe(
@@ -74,8 +74,8 @@ def describe(
 ) -> str:
     """Say which of ``count`` images missed the tolerance, by how much, and what to do.
 
-    ``iterations`` is the limit of the call; an image that stopped before it lost its tolerance
-    when it was rounded to its dtype.
+    ``iterations`` is the limit of the call. An image that stopped earlier reached its tolerance,
+    but lost it when it was rounded to its dtype.
     """
     worst = max(missed, key=lambda image: image.gap)
     advice = []
@@ -86,7 +86,7 @@ def describe(
     if dtype in _HALF_DTYPES or any(image.iterations < iterations for image in missed):
         wider = _WIDER_DTYPE.get(dtype)
         what = "raise tol" if wider is None else f"raise tol or give x in {wider}"
-        advice.append(f"{what} ({dtype} may not hold a result that near)")
+        advice.append(f"{what} ({dtype} may be too coarse for this tol)")
     return (
         f"prox_tv2d: {_name(missed, count)} stopped after {worst.iterations} iterations to a gap "
         f"of {worst.gap:.2g} of the objective, which is above tol {tol:g}; {', or '.join(advice)}"
@@ -94,7 +94,7 @@ def describe(
 
 
 def _name(missed: Sequence[Image], count: int) -> str:
-    """Name images by their places in the batch."""
+    """Describe images by their places in the batch."""
     if not missed[0].place:
         return "the image"
     places = [str(place[0] if len(place) == 1 else place) for place, *_ in missed[:_MOST_NAMED]]

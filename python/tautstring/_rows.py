@@ -1,9 +1,9 @@
 """The ops that solve rows (`tautstring._solve`), directly or by Newton's method.
 
-Both leave the partition of the solution, so their derivatives are the same: without data
-weights the maps of `tautstring._derivatives`. With data weights the maps also depend on x, y
-and weight; where nobody differentiates further the core does them in one pass, else they are
-put together from segment means (`push_forward` without lam), which autograd then follows.
+Both return the partition of the solution, so their derivatives are the same: without data
+weights, the maps of `tautstring._derivatives`. With data weights, the maps also depend on x, y
+and weight. If no further derivative is needed, the core computes them in one go; otherwise they
+are composed of segment means (`push_forward` without lam), which autograd can differentiate.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tautstring._solve import EagerFunction, Solver, register
 
 @dataclass(frozen=True)
 class Rows(Batch):
-    """A batch of rows of n samples along ``dim``; of it the partition is saved."""
+    """A batch of rows of n samples along ``dim``; the partition is saved."""
 
     dim: int
     sharpen: bool
@@ -41,7 +41,7 @@ class Rows(Batch):
 
     @property
     def lam_dims(self) -> tuple[int, ...]:
-        """Give the dimension of the rows, for the one lam."""
+        """Return the dimension of the rows, for the only lam."""
         return (self.dim,)
 
     def call_backward(
@@ -51,7 +51,7 @@ class Rows(Batch):
         wants_x: bool,
         sharings: Sequence[Sharing | None],
     ) -> tuple[Tensor, ...]:
-        """Call the op that takes the gradient of y to those of x and lam."""
+        """Call the op that maps the gradient of y to those of x and lam."""
         lam = sharings[0] or Sharing(1, (), self.dtype)
         return _extension.backward(  # type: ignore[no-any-return]
             grad_y,
@@ -72,7 +72,7 @@ class Rows(Batch):
         tangent_x: Tensor | None,
         tangent_lams: Sequence[Tensor | None],
     ) -> Tensor:
-        """Call the op that takes directions of x and lam to that of y."""
+        """Call the op that maps directions of x and lam to that of y."""
         return _extension.jvp(  # type: ignore[no-any-return]
             *saved,
             None,
@@ -90,7 +90,7 @@ class Rows(Batch):
 
 @dataclass(frozen=True)
 class WeightedRows(Rows):
-    """Rows with data weights; of them the partition, x, y and weight are saved."""
+    """Rows with data weights; the partition, x, y and weight are saved."""
 
     def gradients(
         self,
@@ -99,7 +99,7 @@ class WeightedRows(Rows):
         arguments: Sequence[Argument | None],
         wanted: Sequence[bool],
     ) -> list[Tensor | None]:
-        """Give the gradients of x, lam and weight, None for those not wanted."""
+        """Return the gradients of x, lam and weight, None for those not wanted."""
         wants_x, wants_lam, wants_weight = wanted
         lam, weight = arguments
         (sharing,) = self.sharings([lam], grad_y.ndim, [wants_lam])
@@ -134,9 +134,9 @@ class WeightedRows(Rows):
         tangent_lams: Sequence[Tensor | None],
         tangent_extra: Tensor | None,
     ) -> Tensor:
-        """Give the direction of y; None is 0."""
-        # torch calls this with forward AD switched off, so that saved tensors' own tangents do
-        # no harm; of nested transforms it would lose the outer ones'.
+        """Return the direction of y; None stands for 0."""
+        # torch calls this with forward AD disabled, so that the tangents of saved tensors are not
+        # seen; in nested transforms that would lose the outer ones' tangents.
         with see_forward_ad():
             partition, *others = saved
             blind = [forward_ad.unpack_dual(tensor).primal for tensor in others]
@@ -146,14 +146,14 @@ class WeightedRows(Rows):
 
 
 class _WeightedMaps:
-    """The two maps of a batch with data weights, put together from segment means."""
+    """The two maps of a batch with data weights, composed of segment means."""
 
     def __init__(
         self, rows: WeightedRows, partition: Tensor, x: Tensor, y: Tensor, weight: Tensor
     ) -> None:
         self._dtype = rows.dtype
         self._sharpen = rows.sharpen
-        # The same segments without data weights, for smoothing: their means.
+        # The same segments without data weights and without sharpening, to compute their means.
         self._arithmetic = arithmetic_dtype(self._dtype)
         self._segments = Rows(self._arithmetic, rows.dim, False, rows.n)
         self._saved = (partition,)
@@ -162,18 +162,18 @@ class _WeightedMaps:
         self._is_present = self._weight != 0
         total = self._means(self._weight)
         self._has_samples = total > 0
-        # x - prox(x), 0 where a missing sample is not even a number, nor a row without any.
+        # x - prox(x); 0 where a missing sample is not finite, and in rows that are all missing.
         is_known = torch.isfinite(x) & self._has_samples
         residual = torch.where(is_known, x, 0) - torch.where(is_known, y, 0)
         self._residual = self._flip(residual)
         self._mean_weight = torch.where(self._has_samples, total, 1)
-        # Exactly 1 where a sample is its own segment: what comes through lam 0 keeps its bits.
+        # Exactly 1 where a sample is its own segment, so that lam 0 preserves bits.
         self._share = self._weight / self._mean_weight
 
     def pull_back(
         self, grad_y: Tensor, sharing: Sharing | None
     ) -> tuple[Tensor, Tensor | None, Tensor]:
-        """Take the gradient of y to those of x, lam (as it is shared) and weight (x's shape)."""
+        """Map the gradient of y to those of x, lam (in shared form) and weight (in x's shape)."""
         grad_y = self._computed(grad_y)
         means = torch.where(self._has_samples, self._means(self._flip(grad_y)), 0)
         grad_x = self._share * means
@@ -191,7 +191,7 @@ class _WeightedMaps:
         tangent_lam: Tensor | None,
         tangent_weight: Tensor | None,
     ) -> Tensor:
-        """Take directions of x, lam and weight to the direction of y; None is 0."""
+        """Map directions of x, lam and weight to the direction of y; None stands for 0."""
         total = torch.zeros_like(self._weight)
         if tangent_lam is not None:
             tangent_lam = self._computed(tangent_lam)
@@ -218,7 +218,7 @@ class _WeightedMaps:
         return torch.where(self._has_samples, means / self._mean_weight, 0)
 
     def _flip(self, values: Tensor) -> Tensor:
-        """Change the sign where the solution is mirrored: sharpening, where there is a sample."""
+        """Change the sign where sharpening mirrors the solution: at samples that are present."""
         return torch.where(self._is_present, -values, values) if self._sharpen else values
 
 
@@ -227,11 +227,11 @@ class ProxTv1d(EagerFunction):
 
 
 class ProxTv1dNewton(EagerFunction):
-    """The eager path to Newton's."""
+    """The eager path to Newton's method."""
 
 
 class NewtonOptions(NamedTuple):
-    """What the Newton op is told beside its tensors."""
+    """The arguments of the Newton op besides tensors."""
 
     dim: int
     sharpen: bool
@@ -294,7 +294,7 @@ def _backward_of_backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor 
 def _save_jvp(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     partition, _, _, weight, tangent_x, tangent_lam, _, dim, sharpen, n, dtype = inputs
     if weight is not None:
-        raise NotImplementedError("prox_tv1d_jvp: has no derivative with weight")
+        raise NotImplementedError("prox_tv1d_jvp: not differentiable with weight")
     ctx.rows = Rows(dtype, dim, sharpen, n)
     ctx.tangents = (Argument.of(tangent_x), Argument.of(tangent_lam))
     ctx.save_for_backward(partition)
@@ -313,7 +313,7 @@ torch.library.register_autograd(
 )
 torch.library.register_autograd(_extension.jvp, _backward_of_jvp, setup_context=_save_jvp)
 for _op in (
-    _extension.weighted_backward,  # with weights, second derivatives go another way
+    _extension.weighted_backward,  # with weights, second derivatives use `_WeightedMaps`
     _extension.certify,
     _extension.certify_number,
     _extension.find_lam_max,

@@ -1,4 +1,4 @@
-"""Shapes and dtypes of what belongs to a batch of rows, and what the ops say of bad ones."""
+"""Shapes and dtypes of the tensors of a batch of rows, and the ops' errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BYTES_PER_WORD = 4
 
 
 def arithmetic_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Give the dtype that samples of ``dtype`` are computed in."""
+    """Return the dtype used for arithmetic on samples of ``dtype``."""
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def require_dims(name: str, ndim: int, dims: Sequence[int]) -> None:
-    """Refuse what the ops refuse as the dimensions of rows or images, in the same words.
+    """Reject dimensions of rows or images as the ops do, with the same messages.
 
-    ``name`` is the argument whose ``ndim`` dimensions they are (src/torch/tensors.h).
+    ``dims`` are dimensions of the argument ``name``, which has ``ndim`` (src/torch/tensors.h).
     """
     if len(dims) == 1:
         if ndim == 0:
@@ -45,33 +45,33 @@ def _require_index(dim_name: str, dim: int, name: str, ndim: int) -> None:
 
 
 def bytes_of_partition(n: int) -> int:
-    """Give the bytes that the partition of a row of n samples takes."""
+    """Return the number of bytes of the partition of a row of n samples."""
     return _BYTES_PER_WORD * ((n + _CODES_PER_WORD - 1) // _CODES_PER_WORD)
 
 
 def bytes_of_passes(height: int, width: int) -> tuple[int, int]:
-    """Give the bytes that the rows' and the columns' partitions of an image take."""
+    """Return the numbers of bytes of the partitions of an image's rows and of its columns."""
     return height * bytes_of_partition(width), width * bytes_of_partition(height)
 
 
 def without_dims(shape: Sequence[int], *dims: int) -> tuple[int, ...]:
-    """Give ``shape`` without some of its dimensions."""
+    """Return ``shape`` without some of its dimensions."""
     return tuple(size for d, size in enumerate(shape) if d not in dims)
 
 
 def with_size(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:
-    """Give ``shape`` with another size along ``dim``."""
+    """Return ``shape`` with its size along ``dim`` replaced."""
     return (*shape[:dim], size, *shape[dim + 1 :])
 
 
 def size_along(shape: Sequence[int], dim: int, ndim: int) -> int:
-    """Give the size along dimension ``dim`` of the ``ndim`` that ``shape`` broadcasts to."""
+    """Return the size along dimension ``dim`` of the ``ndim`` that ``shape`` broadcasts to."""
     own = dim - (ndim - len(shape))
     return shape[own] if 0 <= own < len(shape) else 1
 
 
 def sum_to(gradient: Tensor, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-    """Sum a gradient over all that an argument of ``shape`` was broadcast to, in float64."""
+    """Sum a gradient to the ``shape`` of an argument that was broadcast, in float64."""
     added = gradient.ndim - len(shape)
     stretched = [
         added + d for d, size in enumerate(shape) if size == 1 and gradient.shape[added + d] != 1

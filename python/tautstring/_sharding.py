@@ -1,7 +1,7 @@
-"""DTensor: batch dimensions may be sharded, each device solves the rows that it has.
+"""DTensor: batch dimensions may be sharded; each device solves the rows that it has.
 
-Loaded when the first DTensor comes. The dimensions that rows and columns run along are
-never sharded; DTensor gathers them where they are.
+Loaded when the first DTensor is passed. The ops do not take tensors that are sharded along rows
+or columns; DTensor gathers those first.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def _sharding_rule(op: Op) -> Any:
 
 
 def _ways_to_shard(call: Call) -> Iterator[int | None]:
-    """Give the dimensions of x that may be sharded, and None: not sharded.
+    """Yield the dimensions of x that may be sharded, and None for not sharded.
 
-    Partitions of images stay where they are: the bytes of one process's images are mixed, so
-    they cannot be sent to others.
+    Partitions of images stay on their process: the bytes of its images are mixed, so they cannot
+    be redistributed.
     """
     solved = [value for role, value in call.items() if role is Role.PASSES]
     for at in (None, *(d for d in range(call.ndim) if d not in call.dims)):
@@ -44,7 +44,7 @@ def _ways_to_shard(call: Call) -> Iterator[int | None]:
 
 
 def _place(role: Role, call: Call, at: int | None) -> Any:
-    """Place what goes with the batch where x is sharded along ``at``."""
+    """Return the placement of a tensor that is sharded with the batch, along ``at`` of x."""
     if at is None:
         return Replicate()
     if role in (Role.PER_LINE, Role.PASSES):
@@ -54,8 +54,10 @@ def _place(role: Role, call: Call, at: int | None) -> Any:
 
 def _place_argument(role: Role, value: Any, call: Call, at: int | None) -> Any:
     if not hasattr(value, "shape"):
-        return None  # no tensor
-    if role is Role.BROADCAST and at is not None:  # with the batch where it has its dimension
+        return None  # not a tensor
+    if (
+        role is Role.BROADCAST and at is not None
+    ):  # sharded with the batch only if it has that dimension
         own = at - (call.ndim - len(value.shape))
         return Shard(own) if own >= 0 and value.shape[own] > 1 else Replicate()
     return _place(role, call, at)
@@ -65,7 +67,7 @@ def _place_result(result: Result, call: Call, at: int | None) -> Any:
     if not result.is_wanted(call):
         return Replicate()
     if result.lam is not None and at in call[f"{result.lam}_shared_dims"]:
-        return Partial()  # each process has a part of the sum
+        return Partial()  # each process has part of the sum
     return _place(result.role, call, at)
 
 

@@ -1,9 +1,9 @@
-"""Batching rules: a vmapped dimension becomes one more batch dimension in front.
+"""Batching rules: a vmapped dimension becomes an additional first batch dimension.
 
-All rows (or images) are independent, so nothing else changes. What has x's shape, or is saved
-for each row, gets the dimension even where only another argument is batched; lam and weight
-broadcast, so they get it only where they have it. Only the partitions of images must be laid
-out anew, since those of one batch are mixed.
+All rows (or images) are independent, so nothing else changes. Tensors with x's shape, and those
+saved per row, get the dimension even if only another argument is batched; lam and weight
+broadcast, so they only get it if they are batched themselves. Only the partitions of images must
+be rearranged, since the bytes of different images of a batch are mixed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _batching_rule(op: Op, overload: Any) -> Any:
     def rule(info: Any, at: tuple[Any, ...], *arguments: Any) -> Any:
         own_ndim = arguments[main].ndim - (at[main] is not None)
         call = Call(op, arguments, own_ndim)
-        # Here: with one more dimension in front the op might know a dim that is none.
+        # Checked here: with the additional dimension, an invalid dim could pass the op's own check.
         require_dims(op.main, call.ndim, call.dims)
         batch = _Batch(info.batch_size, call.ndim)
         moved = [
@@ -49,14 +49,14 @@ def _batching_rule(op: Op, overload: Any) -> Any:
 
 
 class _Batch:
-    """Puts the vmapped dimension of each argument in front of the ``ndim`` that x has."""
+    """Move the vmapped dimension of each argument in front of the ``ndim`` dimensions of x."""
 
     def __init__(self, size: int, ndim: int) -> None:
         self._size = size
         self._ndim = ndim
 
     def move(self, role: Role, value: Any, at: int | None) -> Any:
-        """Give an argument as the op takes it for the whole batch."""
+        """Return an argument in the form that the op takes for the whole batch."""
         match role:
             case Role.DIM:
                 return value + 1
@@ -65,10 +65,10 @@ class _Batch:
             case Role.SAMPLES if value is not None:
                 return self._front(value, at)
             case Role.PER_LINE | Role.PASSES:
-                return self._front(value, at).contiguous()  # as the ops want it
+                return self._front(value, at).contiguous()  # required by the ops
             case Role.BROADCAST if at is not None:
                 front = value.movedim(at, 0)
-                missing = self._ndim - (front.ndim - 1)  # its own dimensions stay the last ones
+                missing = self._ndim - (front.ndim - 1)  # its own dimensions stay last
                 return front[(slice(None), *[None] * missing)]
         return value
 
@@ -76,14 +76,14 @@ class _Batch:
         return tensor.expand(self._size, *tensor.shape) if at is None else tensor.movedim(at, 0)
 
     def join(self, each: Tensor, whole: Call) -> Tensor:
-        """Give the partitions of each sample's images as those of one batch."""
+        """Convert the partitions of each sample's images to those of one batch."""
         sizes = self._bytes_of_passes(each.shape[1:-1], whole)
         shape = (self._size, whole.saved_iterations, sum(sizes))
         passes = each.reshape(shape).movedim(0, 1).split(sizes, 2)
         return torch.cat([lines.flatten(1) for lines in passes], 1).reshape(each.shape)
 
     def part(self, joined: Tensor, whole: Call) -> Tensor:
-        """Give the partitions of a batch as those of each sample's images."""
+        """Convert the partitions of a batch to those of each sample's images."""
         if not joined.numel():
             return joined
         saved = whole.saved_iterations
@@ -94,7 +94,7 @@ class _Batch:
 
     @staticmethod
     def _bytes_of_passes(images: Sequence[int], whole: Call) -> list[int]:
-        """Give the bytes of one sample's passes along rows and along columns."""
+        """Return the number of bytes of one sample's row pass and of its column pass."""
         return [torch.Size(images).numel() * size for size in bytes_of_passes(*whole.sizes)]
 
 

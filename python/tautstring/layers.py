@@ -38,34 +38,33 @@ Direction = Literal["2d", "row", "col", "1d"]
 class TVLayer(nn.Module):
     """Smooth or sharpen feature maps by total variation, with lambda trained or fixed.
 
-    ``y = argmin_y 1/2 ||y - x||^2 + lam TV(y)`` on every image (or every row, or every
-    column) of every channel on its own; ``mode="sharp"`` gives ``x + (x - y)``. It is the
-    layer of Yeh, Hu, Ren and Schwing, *Total Variation Optimization Layers for Computer
-    Vision* (CVPR 2022), with rows and columns solved exactly.
+    Solves ``y = argmin_y 1/2 ||y - x||^2 + lam TV(y)`` for every image (or every row, or
+    every column) of every channel independently; ``mode="sharp"`` returns ``x + (x - y)``.
+    This is the layer of Yeh, Hu, Ren and Schwing, *Total Variation Optimization Layers for
+    Computer Vision* (CVPR 2022), with rows and columns solved exactly.
 
     Parameters
     ----------
     channels
-        Number of channels, each with a lambda of its own; 1: one lambda for all.
+        Number of channels, each with its own lambda; 1: one lambda for all channels.
     mode
         ``"smooth"`` or ``"sharp"``.
     direction
-        ``"2d"``: differences along both last dimensions of ``(N, C, H, W)`` or
-        ``(C, H, W)``; ``"row"``: along the last alone; ``"col"``: along the one before
-        it; ``"1d"``: along the last of ``(N, C, L)`` or ``(C, L)``.
+        ``"2d"``: differences along the last two dimensions of ``(N, C, H, W)`` or
+        ``(C, H, W)``; ``"row"``: along the last only; ``"col"``: along the second to
+        last only; ``"1d"``: along the last of ``(N, C, L)`` or ``(C, L)``.
     lam
-        Where lambda starts, or its value if it is not learnable: a number or one for
-        each channel. > 0 if learnable, else >= 0 (0 is the identity, inf the mean).
+        Initial value of lambda, or its value if not learnable: one number, or one per
+        channel. > 0 if learnable, else >= 0 (0 is the identity, inf the mean).
     learnable
         True: the parameter ``raw_lam`` of shape ``(channels,)``, with lambda =
-        softplus(raw_lam). False: the buffer ``fixed_lam``, which is lambda itself.
+        softplus(raw_lam). False: the buffer ``fixed_lam``, lambda itself.
     method, iterations, tol, grad, isotropic
-        With ``direction="2d"``, as in `tautstring.prox_tv2d`: what is given here is how
-        every call iterates.
+        For ``direction="2d"``, as in `tautstring.prox_tv2d`; they apply to every call.
     solver
-        With any other direction, as in `tautstring.prox_tv1d`.
+        For all other directions, as in `tautstring.prox_tv1d`.
     device, dtype
-        Of the parameter or buffer.
+        Device and dtype of the parameter or buffer.
 
     Examples
     --------
@@ -99,7 +98,7 @@ class TVLayer(nn.Module):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """Make the layer; see the class."""
+        """Create the layer; see the class."""
         super().__init__()
         _refuse_positions(channels, others)
         read_mode(mode)
@@ -113,9 +112,9 @@ class TVLayer(nn.Module):
         self.solver = solver
         for name, value in self._unusual_options():
             if direction == "2d" and name == "solver":
-                raise ValueError(f"solver: is for direction='row', 'col' or '1d', got {value!r}")
+                raise ValueError(f"solver: only for direction='row', 'col' or '1d', got {value!r}")
             if direction != "2d" and name != "solver":
-                raise ValueError(f"{name}: is for direction='2d' alone, got {value!r}")
+                raise ValueError(f"{name}: only for direction='2d', got {value!r}")
         self.channels = _read_channels(channels)
         self.mode = mode
         self.direction = direction
@@ -132,7 +131,7 @@ class TVLayer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Put lambda where it started, for instance after `torch.nn.Module.to_empty`."""
+        """Reset lambda to its initial value, for instance after `torch.nn.Module.to_empty`."""
         values = self.raw_lam if self.learnable else self.fixed_lam
         start = torch.tensor(self._start, dtype=torch.float64, device="cpu")
         with torch.no_grad(), _mixing_with(values):
@@ -140,7 +139,7 @@ class TVLayer(nn.Module):
 
     @property
     def lam(self) -> Tensor:
-        """Give the current lambdas, of shape ``(channels,)``, in at least float32."""
+        """Return the current lambdas, of shape ``(channels,)``, in at least float32."""
         values = self.raw_lam if self.learnable else self.fixed_lam
         if values.dtype in (torch.float16, torch.bfloat16):
             values = values.float()
@@ -155,14 +154,14 @@ class TVLayer(nn.Module):
             ``(N, C, H, W)`` or ``(C, H, W)``; with ``direction="1d"`` ``(N, C, L)`` or
             ``(C, L)``.
         lam
-            Lambdas for this call in place of the layer's own: a number, a tensor, or with
+            Lambdas for this call instead of the layer's own: a number, a tensor, or with
             ``direction="2d"`` a pair, as in `tautstring.prox_tv1d` and `tautstring.prox_tv2d`;
-            for instance of shape ``(N, 1, 1, 1)``, one a sample.
+            for instance one per sample, of shape ``(N, 1, 1, 1)``.
 
         Returns
         -------
         torch.Tensor
-            Of x's shape and dtype.
+            The result, with x's shape and dtype.
         """
         read_tensor("x", x)
         layout = _LAYOUTS[self.direction]
@@ -172,7 +171,7 @@ class TVLayer(nn.Module):
                 f"got shape {tuple(x.shape)}"
             )
         if lam is None:
-            # Not `in (1, ...)`: the compiler takes no symbol for an equal number there.
+            # Not `in (1, ...)`: the compiler does not match symbolic sizes with numbers there.
             if self.channels != 1 and self.channels != x.shape[1 - layout.dims]:
                 raise ValueError(
                     f"x: must have {self.channels} channels, got {x.shape[1 - layout.dims]} "
@@ -198,7 +197,7 @@ class TVLayer(nn.Module):
         )
 
     def extra_repr(self) -> str:
-        """Show the settings and the current lambdas, where they can be read here."""
+        """Show the settings, and the current lambdas if this process can read them."""
         return (
             f"{self.channels}, mode={self.mode!r}, direction={self.direction!r}, "
             + "".join(f"{name}={value!r}, " for name, value in self._unusual_options())
@@ -206,7 +205,7 @@ class TVLayer(nn.Module):
         )
 
     def _unusual_options(self) -> list[tuple[str, object]]:
-        """Give what was asked of the solvers, where it is not the default."""
+        """Return the solver options that differ from their defaults."""
         return [
             (name, value)
             for name, usual in (
@@ -221,7 +220,7 @@ class TVLayer(nn.Module):
 
     def _shown_lam(self) -> str:
         lam = self.lam.detach()
-        if lam.is_meta or type(lam) is not Tensor:  # no data, or spread over processes
+        if lam.is_meta or type(lam) is not Tensor:  # no data, or distributed over processes
             return "..."
         values = [f"{float(f'{value:.4g}')}" for value in lam[: _MOST_SHOWN + 1].tolist()]
         return ", ".join([*values[:_MOST_SHOWN], *["..." for _ in values[_MOST_SHOWN:]]])
@@ -231,13 +230,13 @@ _MOST_SHOWN = 4
 
 
 class _Layout:
-    """Where a direction has its channels and its rows; ``dim`` None: an image's both."""
+    """Where the channels and rows of a direction are; ``dim`` None: both dims of an image."""
 
     def __init__(self, dims: int, dim: int | None, shapes: str) -> None:
         self.dims = dims
         self.dim = dim
         self.shapes = shapes
-        # lam in as many dimensions as x: its gradient then comes back as it is.
+        # lam with as many dimensions as x: its gradient then needs no reshaping.
         unbatched = (-1, *[1] * (dims - 2))
         self.lam_shapes = {dims: (1, *unbatched), dims - 1: unbatched}
 
@@ -252,12 +251,12 @@ _LAYOUTS = {
 
 
 def _refuse_positions(channels: int, others: tuple[object, ...]) -> None:
-    """Refuse arguments by position other than channels, and say how to give them."""
+    """Reject positional arguments other than channels, and say how to pass them."""
     if others:
         lam = others[0] if isinstance(others[0], numbers.Real) else 0.1
         raise TypeError(
-            f"TVLayer: must have channels alone by position, got {len(others) + 1} arguments; "
-            f"give the others by keyword, as in TVLayer({channels!r}, lam={lam!r})"
+            f"TVLayer: only channels may be positional, got {len(others) + 1} arguments; "
+            f"pass the others by keyword, as in TVLayer({channels!r}, lam={lam!r})"
         )
 
 
@@ -274,9 +273,9 @@ def _read_channels(channels: int) -> int:
 def _read_start(
     lam: float | Sequence[float] | Tensor, channels: int, learnable: bool, dtype: torch.dtype
 ) -> tuple[float, ...]:
-    """Give where the parameter or buffer of each channel starts, or say what is wrong with lam.
+    """Return the initial parameter or buffer of each channel, or raise if lam is invalid.
 
-    In plain numbers: tensors may have no data where the layer is made.
+    As plain numbers: tensors may have no data where the layer is created.
     """
     lams = _read_numbers(lam)
     if len(lams) not in (1, channels):
@@ -288,7 +287,7 @@ def _read_start(
             raise ValueError(f"lam: must be > 0 and finite with learnable=True, got {value:g}")
         if not value >= 0:
             raise ValueError(f"lam: must be >= 0 and not NaN with learnable=False, got {value:g}")
-    # The inverse fits where a small lambda itself would not.
+    # Check the inverse: it may fit where a small lambda itself would not.
     start = [_inverse_softplus(value) if learnable else value for value in lams]
     for value, first in zip(lams, start, strict=True):
         if torch.finfo(dtype).max < first < math.inf:
@@ -303,7 +302,7 @@ def _read_numbers(lam: float | Sequence[float] | Tensor) -> list[float]:
         raise TypeError(f"lam: must have values, got {lam!r}") from None
     values = given if isinstance(given, Sequence) else [given]
     if not all(isinstance(value, numbers.Real) for value in values):
-        raise TypeError(f"lam: must be a number or one a channel, got {lam!r}")
+        raise TypeError(f"lam: must be one number or one per channel, got {lam!r}")
     try:
         return [float(value) for value in values]
     except OverflowError:
@@ -311,12 +310,12 @@ def _read_numbers(lam: float | Sequence[float] | Tensor) -> list[float]:
 
 
 def _inverse_softplus(lam: float) -> float:
-    """Give r with softplus(r) = lam, without cancellation for small or large lam."""
+    """Return r with softplus(r) = lam, without cancellation for small or large lam."""
     return lam + math.log(-math.expm1(-lam))
 
 
 def _mixing_with(values: Tensor) -> AbstractContextManager[None]:
-    """Let a plain tensor that all processes have stand beside values, which may be a DTensor."""
+    """Allow operations of ``values``, which may be a DTensor, with a replicated plain tensor."""
     if not hasattr(values, "full_tensor"):
         return nullcontext()
     from torch.distributed.tensor.experimental import implicit_replication

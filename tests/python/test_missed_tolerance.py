@@ -98,10 +98,10 @@ def missed(*parts):
 @pytest.mark.parametrize(
     "dtype, advice",
     [
-        ("float16", "raise tol or give x in float32 (float16 may not hold a result that near)"),
-        ("bfloat16", "raise tol or give x in float32 (bfloat16 may not hold a result that near)"),
-        ("float32", "raise tol or give x in float64 (float32 may not hold a result that near)"),
-        ("float64", "raise tol (float64 may not hold a result that near)"),
+        ("float16", "raise tol or give x in float32 (float16 may be too coarse for this tol)"),
+        ("bfloat16", "raise tol or give x in float32 (bfloat16 may be too coarse for this tol)"),
+        ("float32", "raise tol or give x in float64 (float32 may be too coarse for this tol)"),
+        ("float64", "raise tol (float64 may be too coarse for this tol)"),
     ],
 )
 def test_what_rounding_took_away_more_iterations_do_not_give(dtype, advice):

@@ -229,11 +229,11 @@ def test_layer_of_what_is_no_tensor_raises(x):
 def test_options_are_by_keyword_only():
     with pytest.raises(TypeError):
         tautstring.prox_tv1d(X, 1.0, 0)
-    message = "TVLayer: must have channels alone by position, got "
-    keyword = "arguments; give the others by keyword, as in TVLayer(3, lam=0.25)"
+    message = "TVLayer: only channels may be positional, got "
+    keyword = "arguments; pass the others by keyword, as in TVLayer(3, lam=0.25)"
     assert_raises(TypeError, f"{message}2 {keyword}", lambda: TVLayer(3, 0.25))
     assert_raises(TypeError, f"{message}3 {keyword}", lambda: TVLayer(3, 0.25, "smooth"))
-    keyword = "arguments; give the others by keyword, as in TVLayer(1, lam=0.1)"
+    keyword = "arguments; pass the others by keyword, as in TVLayer(1, lam=0.1)"
     assert_raises(TypeError, f"{message}2 {keyword}", lambda: TVLayer(1, "smooth"))
 
 
@@ -267,7 +267,7 @@ def test_layer_lambdas_of_another_number_or_type_raise():
     message = "lam: must be a number or of shape (3,), got shape (2,)"
     assert_raises(ValueError, message, lambda: TVLayer(3, direction="row", lam=[0.1, 0.2]))
     for lam in ("much", None, 1j, [[0.1, 0.2, 0.3]], ["0.1", "0.2", "0.3"]):
-        message = f"lam: must be a number or one a channel, got {lam!r}"
+        message = f"lam: must be one number or one per channel, got {lam!r}"
         assert_raises(TypeError, message, lambda lam=lam: TVLayer(3, direction="row", lam=lam))
     without_values = torch.ones(3, device="meta")
     message = "lam: must have values, got tensor(..., device='meta', size=(3,))"

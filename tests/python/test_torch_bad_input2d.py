@@ -177,7 +177,7 @@ def test_options_are_by_keyword_only():
 )
 @pytest.mark.parametrize("direction", ["row", "col", "1d"])
 def test_how_to_iterate_is_told_to_layers_of_images_alone(direction, name, value):
-    message = f"{name}: is for direction='2d' alone, got {value!r}"
+    message = f"{name}: only for direction='2d', got {value!r}"
     assert_raises(ValueError, message, lambda: TVLayer(1, direction=direction, **{name: value}))
 
 

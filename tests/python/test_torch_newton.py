@@ -307,7 +307,7 @@ def test_the_direct_solver_refuses_what_it_has_no_use_for():
 
 
 def test_layers_of_images_refuse_the_solver():
-    message = "solver: is for direction='row', 'col' or '1d', got 'newton'"
+    message = "solver: only for direction='row', 'col' or '1d', got 'newton'"
     assert_raises(ValueError, message, lambda: TVLayer(1, solver="newton"))
 
 

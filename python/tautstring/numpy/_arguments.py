@@ -1,8 +1,8 @@
-"""Reads what users pass to ``tautstring.numpy`` into what the extension takes.
+"""Convert what users pass to ``tautstring.numpy`` to what the extension takes.
 
-Types, dtypes and names are checked here; sizes and values are left to the C++
-core, whose messages name the argument as well. Nothing is copied unless its
-dtype or its memory layout is one that the core does not know.
+Types, dtypes and names are checked here; sizes and values are checked by the C++
+core, whose messages also name the argument. An array is only copied if the core does
+not support its dtype or memory layout.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ FloatArray = npt.NDArray[np.floating[Any]]
 LamOrPair = npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike]
 
 _FLOAT_SIZES = (2, 4, 8)
-_MOST_DIMS_AS_THEY_LIE = 9  # of more the core folds dimensions, which contiguous arrays let it
+_MOST_DIMS_AS_THEY_LIE = 9  # with more, the core folds dimensions; contiguous arrays allow that
 _MOST_THREADS = 4096
 
 
 def read_array(name: str, value: npt.ArrayLike) -> FloatArray:
-    """Give ``value`` as a float16, float32 or float64 array, without a copy if it is one."""
+    """Return ``value`` as a float16, float32 or float64 array; no copy if it already is one."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(
             f"{name}: must not be a masked array, whose mask would be lost; "
@@ -55,12 +55,12 @@ def _float_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _has_whole_strides(array: FloatArray) -> bool:
-    # The core counts strides in elements; a field of a packed record has others.
+    # The core counts strides in elements; those of a field of a packed record may not be whole.
     return array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides)
 
 
 def read_lam(lam: npt.ArrayLike, name: str = "lam") -> float | FloatArray:
-    """Give a number as a float, which the core takes by value, and all else as an array."""
+    """Return a number as a float, which the core takes by value, and anything else as an array."""
     if isinstance(lam, numbers.Real) and not isinstance(lam, np.generic):
         try:
             return float(lam)
@@ -72,7 +72,7 @@ def read_lam(lam: npt.ArrayLike, name: str = "lam") -> float | FloatArray:
 def read_lams(
     x_shape: tuple[int, ...], lam: LamOrPair, height_dim: int, width_dim: int
 ) -> tuple[float | FloatArray, float | FloatArray]:
-    """Give the penalties along rows and along columns."""
+    """Return the penalties along rows and along columns."""
     if isinstance(lam, tuple):
         if len(lam) != 2:
             raise ValueError(f"lam: must be one or a pair (lam_rows, lam_cols), got {len(lam)}")
@@ -89,18 +89,18 @@ def read_lams(
 
 
 def size_along(shape: tuple[int, ...], dim: int, ndim: int) -> int:
-    """Give the size along dimension ``dim`` of the ``ndim`` that ``shape`` broadcasts to."""
+    """Return the size along dimension ``dim`` of the ``ndim`` that ``shape`` broadcasts to."""
     own = dim - (ndim - len(shape))
     return shape[own] if 0 <= own < len(shape) else 1
 
 
 def read_weight(weight: npt.ArrayLike | None) -> FloatArray | None:
-    """Give the data weights as an array, where there are any."""
+    """Return the data weights as an array, or None."""
     return None if weight is None else read_array("weight", weight)
 
 
 def read_threads(threads: int | None) -> int:
-    """Give the number of threads, 0 for one for each hardware thread."""
+    """Return the number of threads; 0 stands for one per hardware thread."""
     if threads is None:
         return 0
     allowed = f"None or an integer from 1 to {_MOST_THREADS}"
