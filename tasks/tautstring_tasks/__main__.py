@@ -12,11 +12,11 @@ from tautstring_tasks.errors import InputError
 
 
 def main() -> None:
-    """Run what the arguments say."""
-    # As an exception, so that what this program has started ends with it.
+    """Run the command given by the arguments."""
+    # As an exception, so that the processes this program has started end with it.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     app = tyro.extras.SubcommandApp()
-    app.command(denoise, name="denoise", help="Colour images without their noise.")
+    app.command(denoise, name="denoise", help="Remove noise from colour images.")
     try:
         app.cli(
             prog="tautstring_tasks",

@@ -1,4 +1,4 @@
-"""Tensors in files (safetensors), with what is known about them as JSON in the metadata."""
+"""Tensors in files (safetensors), with a description as JSON in the metadata."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ _OPTIMIZER = "optimizer."
 
 
 def save(file: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Write tensors and what is known about them."""
+    """Write tensors and their description."""
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {_ABOUT: json.dumps(about)}
     files.write_whole(file, safetensors.torch.save(on_cpu, metadata))
 
 
 def load(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `save` wrote; tensors are on the CPU."""
+    """Read a file written by `save`; tensors are on the CPU."""
     with _opened(file) as opened:
         about = _about(opened, file)
         return {name: opened.get_tensor(name) for name in opened.keys()}, about  # noqa: SIM118
 
 
 def load_about(file: Path) -> dict[str, Any]:
-    """Read what is known about the tensors of a file."""
+    """Read the description of a file's tensors."""
     with _opened(file) as opened:
         return _about(opened, file)
 
 
 def check_about(file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse a file that is not of the run that is wanted."""
+    """Reject a file of another run."""
     for key, value in wanted.items():
         if found.get(key) != value:
             raise InputError(
-                f"{file}: is of another run: {key} is {found.get(key)} there, {value} here. "
-                "Give another folder, or delete it."
+                f"{file}: belongs to another run: its {key} is {found.get(key)}, not {value}. "
+                "Choose another folder, or delete it."
             )
 
 
@@ -85,7 +85,7 @@ def _about(opened: Any, file: Path) -> dict[str, Any]:
 
 
 def training_state(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Give all tensors that training goes on from."""
+    """Return all tensors needed to resume training."""
     tensors = {_MODEL + name: tensor for name, tensor in net.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"{_OPTIMIZER}{index}.{name}": value for name, value in state.items()}
@@ -95,7 +95,7 @@ def training_state(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str
 def restore(
     file: Path, net: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Put back what `training_state` gave of such a net; rates are not among it."""
+    """Restore what `training_state` returned for such a net; learning rates are not included."""
     try:
         _restore(net, optimizer, tensors)
     except (RuntimeError, ValueError) as error:
@@ -122,12 +122,12 @@ def _restore(
     if not state.keys() <= known or len({frozenset(kept) for kept in state.values()}) > 1:
         raise ValueError("the optimizer's state is not that of the net's parameters")
     optimizer.load_state_dict({"state": state, "param_groups": groups})
-    # Files have tensors in rows. What lies in memory as its parameter does is added up in the same
-    # order, and a GPU's fused Adam takes nothing else.
+    # Files store tensors in row-major order. With the memory layout of its parameter, a tensor is
+    # summed in the same order as before; and fused Adam on a GPU accepts nothing else.
     for parameter, kept in optimizer.state.items():
         for key, value in kept.items():
             if value.dim() == 0:  # a count of steps
                 continue
             if value.shape != parameter.shape:
-                raise ValueError(f"{key} has not the shape of its parameter")
+                raise ValueError(f"{key} does not have the shape of its parameter")
             kept[key] = torch.empty_like(parameter).copy_(value)

@@ -1,4 +1,4 @@
-"""The error for what a user can put right."""
+"""The error for what a user can fix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 class InputError(Exception):
-    """What was given cannot be used; the message names it and says what to do about it."""
+    """An input cannot be used; the message names it and says what to do about it."""
 
 
 def require(
@@ -17,7 +17,7 @@ def require(
     above: float = -math.inf,
     at_most: float = math.inf,
 ) -> None:
-    """Refuse an option's number that is out of bounds, infinite or none at all."""
+    """Reject a value of an option that is out of bounds, infinite or NaN."""
     if math.isfinite(value) and at_least <= value <= at_most and value > above:
         return
     bounds = {"at least": at_least, "above": above, "at most": at_most}

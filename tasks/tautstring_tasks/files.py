@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, and errors that name them."""
+"""Files that are either complete or absent, and errors that name them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from tautstring_tasks.errors import InputError
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, if it is not there."""
+    """Create a folder if it does not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made a folder ({error.strerror})") from None
+        raise InputError(f"{folder}: cannot create the folder ({error.strerror})") from None
 
 
 def prepare_place(file: Path) -> None:
-    """Make a file's folder, or say why it cannot be written, before the work for it is done."""
+    """Create a file's folder, or raise if the file cannot be written, before any work is done."""
     make_folder(file.parent)
     if file.is_dir():
-        raise InputError(f"{file}: is a folder, and a file is to be written there")
+        raise InputError(f"{file}: is a folder; a file must be written there")
     if not os.access(file.parent, os.W_OK):
         raise InputError(f"{file}: the folder {file.parent} cannot be written to")
 
 
 def require_free(file: Path) -> None:
-    """Refuse a place where something is."""
+    """Reject a path that exists."""
     if file.exists() or file.is_symlink():
         raise _exists(file)
 
@@ -36,9 +36,9 @@ def _exists(file: Path) -> InputError:
 
 
 def write_whole(file: Path, content: bytes, force: bool = True) -> None:
-    """Write a file beside the wanted one, then put it in its place.
+    """Write a temporary file next to the target, then move it into place.
 
-    Without ``force`` a file that has come there in the meantime stays.
+    Without ``force``, a file that has appeared there in the meantime is kept.
     """
     prepare_place(file)
     partial = file.with_name(f".{file.name}.partial")
@@ -60,16 +60,16 @@ def _put_where_nothing_is(partial: Path, file: Path) -> None:
         file.hardlink_to(partial)  # unlike a rename it never replaces a file
     except FileExistsError:
         raise _exists(file) from None
-    except OSError:  # a file system without links: a check and a rename must do
+    except OSError:  # a file system without links: use a check and a rename
         require_free(file)
         partial.replace(file)
 
 
 def read_text(file: Path) -> str:
-    """Read a text."""
+    """Read a text file."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise InputError(f"{file}: is no text") from None
+        raise InputError(f"{file}: is not a text file") from None

@@ -22,9 +22,9 @@ Alpha = npt.NDArray[np.uint8]  # (height, width)
 
 
 def files_of(folder: Path, what: str) -> list[Path]:
-    """List a folder's images by name, or say what should be there."""
+    """List a folder's images, sorted by name; the error says what should be there."""
     if not folder.is_dir():
-        raise InputError(f"{folder}: not there. {what}")
+        raise InputError(f"{folder}: does not exist. {what}")
     found = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
     if not found:
         raise InputError(f"{folder}: has no images. {what}")
@@ -32,15 +32,15 @@ def files_of(folder: Path, what: str) -> list[Path]:
 
 
 def read(file: Path) -> Pixels:
-    """Read an image as RGB in 8 bits, upright as its camera says."""
+    """Read an image as 8-bit RGB, turned upright."""
     try:
         with Image.open(file) as image:
             upright = ImageOps.exif_transpose(image)
-            if upright.mode.startswith("I;16"):  # Pillow would clip what it converts
+            if upright.mode.startswith("I;16"):  # Pillow's conversion would clip
                 grey = (np.asarray(upright).astype(np.uint32) + 128) // 257
                 return np.repeat(grey.astype(np.uint8)[..., None], 3, axis=2)
             if upright.mode in ("I", "F"):
-                what = "integers of 32 bits" if upright.mode == "I" else "floating point numbers"
+                what = "32-bit integers" if upright.mode == "I" else "floating point numbers"
                 raise InputError(f"{file}: pixels must have 8 or 16 bits, got {what}")
             return np.asarray(upright.convert("RGB"))
     except (OSError, Image.DecompressionBombError) as error:
@@ -48,7 +48,7 @@ def read(file: Path) -> Pixels:
 
 
 def read_alpha(file: Path) -> Alpha | None:
-    """Read how opaque an image's pixels are in 8 bits, upright; None where all of them are."""
+    """Read an image's alpha in 8 bits, turned upright; None if it has none."""
     with Image.open(file) as image:
         upright = ImageOps.exif_transpose(image)
         if upright.mode.startswith("I;16") or not upright.has_transparency_data:
@@ -57,32 +57,32 @@ def read_alpha(file: Path) -> Alpha | None:
 
 
 def colour_profile(file: Path) -> bytes | None:
-    """Give what says which colours an RGB image's pixels are, if it has that."""
+    """Return the ICC profile of an RGB image, if it has one."""
     with Image.open(file) as image:
         found: bytes | None = image.info.get("icc_profile") if "RGB" in image.mode else None
         return found
 
 
 def to_pixels(image: Tensor) -> Pixels:
-    """Round an image of shape (1, 3, H, W) in [0, 1] to 8 bits; what is outside is clipped."""
+    """Round an image of shape (1, 3, H, W) in [0, 1] to 8 bits; other values are clipped."""
     values = image[0].clamp(0, 1).mul(255).round()
     return values.permute(1, 2, 0).cpu().numpy().astype(np.uint8)
 
 
 def check_result(file: Path, force: bool) -> None:
-    """Say why an image cannot be written to a file, before work is done."""
+    """Raise if an image cannot be written to a file, before any work is done."""
     if file.suffix.lower() not in SUFFIXES:
         known = ", ".join(sorted(SUFFIXES))
-        raise InputError(f"{file}: its name must end in one of {known}")
+        raise InputError(f"{file}: the extension must be one of {known}")
     if not file.parent.is_dir():
-        raise InputError(f"{file}: there is no folder {file.parent}")
+        raise InputError(f"{file}: the folder {file.parent} does not exist")
     files.prepare_place(file)
     if not force:
         files.require_free(file)
 
 
 def holds_alpha(file: Path) -> bool:
-    """Tell whether the format of the file's name has alpha."""
+    """Return whether the format of the file's extension supports alpha."""
     return _kind_of(file) in _KINDS_WITH_ALPHA
 
 
@@ -97,9 +97,10 @@ def write(
     alpha: Alpha | None = None,
     force: bool = True,
 ) -> None:
-    """Write an image in the format of the file's name, whole or not at all.
+    """Write an image in the format of the file's extension, completely or not at all.
 
-    A format without alpha gets the image on white. Without ``force`` a file that is there stays.
+    If the format has no alpha, the image is placed on white. Without ``force``, an existing file is
+    kept.
     """
     image = Image.fromarray(pixels)
     if alpha is not None and holds_alpha(file):

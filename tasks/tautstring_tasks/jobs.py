@@ -1,4 +1,4 @@
-"""Many commands of this program, several at a time, each in a process of its own."""
+"""Many commands of this program, several at a time, each in its own process."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LOOK_EVERY = 0.1  # seconds
 
 @dataclass(frozen=True)
 class Job:
-    """A command, and the file that all it says goes to."""
+    """A command, and the log file for all of its output."""
 
     arguments: tuple[str, ...]
     log: Path
 
 
 def as_arguments(options: Any, *, without: frozenset[str] = frozenset()) -> list[str]:
-    """Give a dataclass of options as the command line has them."""
+    """Return a dataclass of options as command line arguments."""
     found: list[str] = []
     for field in dataclasses.fields(options):
         value = getattr(options, field.name)
@@ -40,11 +40,11 @@ def as_arguments(options: Any, *, without: frozenset[str] = frozenset()) -> list
 
 
 def run_all(jobs: Sequence[Job], at_once: int, minutes: float | None = None) -> list[Path]:
-    """Run jobs in their order; after `minutes` no more are begun, and those that run are told.
+    """Run jobs in order; after `minutes` no more are started. Return the logs of those that failed.
 
-    Each gets `--minutes` with what is left, and its share of the cores unless OMP_NUM_THREADS says
-    otherwise. If any fails the others go on; returns the logs of those that did. What ends this
-    function ends them all.
+    Each job gets `--minutes` with the time left, and its share of the cores unless OMP_NUM_THREADS
+    says otherwise. If one fails, the others continue. If this function is interrupted, all jobs are
+    ended.
     """
     began = time.monotonic()
     threads = str(max(1, len(os.sched_getaffinity(0)) // at_once))
@@ -76,7 +76,7 @@ def run_all(jobs: Sequence[Job], at_once: int, minutes: float | None = None) -> 
 def _start(
     job: Job, minutes: float | None, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
-    """Start a job, which adds what it says to its log."""
+    """Start a job, which appends its output to its log."""
     arguments = [*job.arguments, *([] if minutes is None else ["--minutes", f"{minutes:.2f}"])]
     job.log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "tautstring_tasks", *arguments]

@@ -1,4 +1,4 @@
-"""Reads JSON and checks its structure: a file may be damaged, or of another program."""
+"""Reading JSON and checking its structure: a file may be damaged, or from another program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options", bound="DataclassInstance")
 _NAMES = {
-    str: "a text",
+    str: "a string",
     int: "a whole number",
     float: "a finite number",
     list: "a list",
@@ -27,7 +27,7 @@ _NAMES = {
 
 @dataclasses.dataclass(frozen=True)
 class Maybe:
-    """What an entry must be where it is there."""
+    """An optional entry, and what it must be if it exists."""
 
     wanted: Any
 
@@ -37,24 +37,24 @@ def parse(file: Path, text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except RecursionError:
-        raise InputError(f"{file}: is no JSON that can be read (nested too deeply)") from None
+        raise InputError(f"{file}: is not readable JSON (nested too deeply)") from None
     except ValueError as error:
-        raise InputError(f"{file}: is no JSON ({error})") from None
+        raise InputError(f"{file}: is not valid JSON ({error})") from None
     if not isinstance(content, dict):
-        raise InputError(f"{file}: has no entries")
+        raise InputError(f"{file}: must be a JSON object")
     return content
 
 
 def check(file: Path, content: Any, wanted: Any, name: str = "") -> None:
-    """Refuse what is not as wanted, by name.
+    """Raise, naming the entry, if content does not have the wanted structure.
 
     Wanted is one of these:
 
     - `str`, `int`, `float` (any finite number), `list`, `dict`
-    - a tuple of the texts that are allowed
-    - `[each]`, what each item must be; `[each, ...]` where there must be one
-    - `{"name": each}`, what entries must be; there may be others
-    - `{str: each}`, what each entry must be, of which there must be one
+    - a tuple of the strings that are allowed
+    - `[each]`, what each item must be; `[each, ...]` if there must be at least one
+    - `{"name": each}`, what these entries must be; others are ignored
+    - `{str: each}`, what each entry must be; there must be at least one
     """
     if isinstance(wanted, tuple):
         _require(file, name, isinstance(content, str) and content in wanted, f"one of {wanted}")
@@ -72,7 +72,7 @@ def check(file: Path, content: Any, wanted: Any, name: str = "") -> None:
 
 
 def options_of(file: Path, content: Mapping[str, Any], key: str, kind: type[Options]) -> Options:
-    """Give the dataclass of options that a file has under `key`; all have defaults."""
+    """Return the dataclass of options stored under `key` in a file; missing ones get defaults."""
     hints = typing.get_type_hints(kind)
     names = [field.name for field in dataclasses.fields(kind)]
     fields = {name: Maybe(_wanted(hints[name])) for name in names}

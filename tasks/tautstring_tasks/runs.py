@@ -1,4 +1,4 @@
-"""What is written down about a run: its options, its data, the machine, and what came of it."""
+"""The record of a run: its options, data, machine and results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PACKAGES = ("tautstring", "torch", "numpy", "pillow", "scikit-image", "safetens
 
 
 def about_machine(device: torch.device) -> dict[str, str]:
-    """Say where and with what a run was made."""
+    """Describe the machine and software of a run."""
     found = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -36,7 +36,7 @@ def about_machine(device: torch.device) -> dict[str, str]:
 
 
 def hash_of_files(paths: Iterable[Path]) -> str:
-    """Give one SHA-256 of names and contents, in the order of names."""
+    """Return one SHA-256 of all names and contents, in the order of names."""
     total = hashlib.sha256()
     for file in sorted(paths, key=lambda path: path.name):
         total.update(file.name.encode() + b"\0")
@@ -45,12 +45,12 @@ def hash_of_files(paths: Iterable[Path]) -> str:
 
 
 def hash_of_file(file: Path) -> str:
-    """Give the SHA-256 of a file's content."""
+    """Return the SHA-256 of a file's content."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def save_json(file: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON, whole or not at all; a line for each entry of each entry."""
+    """Write JSON, completely or not at all, with one line per second-level entry."""
     entries = ",\n".join(f"{json.dumps(key)}: {_lines(value)}" for key, value in content.items())
     files.write_whole(file, f"{{\n{entries}\n}}\n".encode())
 
@@ -65,12 +65,12 @@ def _lines(value: Any) -> str:
 
 
 def load_json(file: Path) -> dict[str, Any]:
-    """Read what `save_json` wrote."""
+    """Read a file written by `save_json`."""
     return json_files.parse(file, files.read_text(file))
 
 
 def as_options(options: Any) -> dict[str, Any]:
-    """Give a dataclass of options as JSON has it."""
+    """Return a dataclass of options in the form it has in JSON."""
     content: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(options), default=str))
     return content
 

@@ -1,7 +1,7 @@
 """The training loop of all tasks: data parallel, in mixed precision, resumable.
 
-A task gives a net and a function from the number of a step to its loss. All randomness of a step
-comes from its number and the seed, so that a run which was killed goes on as if it had not been.
+A task provides a net and a function from a step's number to its loss. All randomness of a step
+derives from its number and the seed, so a killed run resumes as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ MOST_SEED = 2**31 - 1
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How a net is trained, whatever the task."""
+    """How a net is trained, for any task."""
 
     seed: int = 0
-    """Of the first weights and of every step's data."""
+    """Seed of the initial weights and of every step's data."""
     steps: int = 60_000
     batch: int = 64
-    """Samples a step, over all processes."""
+    """Samples per step, over all processes."""
     lr: float = 1e-3
-    """The learning rate at the start; it falls along a cosine."""
+    """Initial learning rate; it decays along a cosine to `last_lr`."""
     last_lr: float = 1e-5
     lam_lr_factor: float = 50.0
     """The learning rate of lambda's parameters, as a multiple of `lr`."""
 
     def __post_init__(self) -> None:
-        """Refuse what no training can have."""
+        """Reject invalid values."""
         require("seed", self.seed, at_least=0, at_most=MOST_SEED)
         require("steps", self.steps, at_least=0)
         require("batch", self.batch, at_least=1)
@@ -64,26 +64,26 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where and by what means a run is made; all but its precision may change where it goes on.
+    """How a run is executed; all but the precision may change when it is resumed.
 
-    What it comes to is the same bit for bit on a CPU with as many threads.
+    On a CPU with the same number of threads, results are the same bit for bit.
     """
 
     device: Device = "auto"
     precision: Precision = "auto"
-    """Of convolutions (autocast); TV layers work in float32. `auto` is bfloat16 on a GPU and
-    float32 on a CPU; one that has instructions for bfloat16 takes half the time with it."""
+    """Precision of convolutions (autocast); TV layers use float32. `auto` is bfloat16 on a GPU and
+    float32 on a CPU; with bfloat16, a CPU that has instructions for it takes half the time."""
     compile: bool = False
-    """torch.compile with CUDA graphs: minutes at the start, then shorter steps."""
+    """torch.compile with CUDA graphs: takes minutes at the start, then steps are shorter."""
     checkpoint_every: int = 5000
     log_every: int = 100
     minutes: float | None = None
-    """Stop after that long, with a checkpoint to resume from."""
+    """Stop after this time, with a checkpoint to resume from."""
     tensorboard: bool = True
-    """Write losses and lambdas for TensorBoard, too."""
+    """Also write losses and lambdas for TensorBoard."""
 
     def __post_init__(self) -> None:
-        """Refuse what no run can have."""
+        """Reject invalid values."""
         require("checkpoint_every", self.checkpoint_every, at_least=1)
         require("log_every", self.log_every, at_least=1)
         if self.minutes is not None:
@@ -92,48 +92,48 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Share:
-    """A process among all that train."""
+    """One of the training processes."""
 
     rank: int = 0
     count: int = 1
 
     def of(self, samples: Tensor) -> Tensor:
-        """Give this process's part of a batch."""
+        """Return this process's part of a batch."""
         return samples[self.rank :: self.count]
 
 
-# Given the net and a step, draws its samples and gives the loss of this process's share of them.
+# From the net and a step's number: draws the samples, returns the loss of this process's share.
 StepLoss = Callable[[Callable[[Tensor], Tensor], int, Share], Tensor]
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What became of a call of `train`."""
+    """The outcome of a call of `train`."""
 
     is_done: bool  # else there is a checkpoint to resume from
     steps: int
 
 
 def pick_device(wanted: Device) -> torch.device:
-    """Give the GPU of this process, or the CPU."""
+    """Return the GPU of this process, or the CPU."""
     if wanted == "cuda" and not torch.cuda.is_available():
-        raise InputError("--device cuda: torch finds no GPU here")
+        raise InputError("--device cuda: torch finds no GPU")
     if wanted == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
 
 def is_mixed(precision: Precision, device: torch.device) -> bool:
-    """Say whether convolutions are in bfloat16."""
+    """Return whether convolutions are in bfloat16."""
     return precision == "bfloat16" or (precision == "auto" and device.type == "cuda")
 
 
 def describe(
     options: TrainingOptions, run: RunOptions, device: torch.device, share: Share
 ) -> dict[str, Any]:
-    """Give all that makes two trainings the same but for their nets and data."""
+    """Return everything that must match for two trainings to be the same, besides net and data."""
     precision = "bfloat16" if is_mixed(run.precision, device) else "float32"
-    # Each process has batch norms of its own, so their number makes a difference, too.
+    # Each process has its own batch norms, so the number of processes also matters.
     return {**runs.as_options(options), "precision": precision, "processes": share.count}
 
 
@@ -153,12 +153,12 @@ def processes(device: torch.device) -> Iterator[Share]:
 
 
 def step_generator(seed: int, step: int, device: torch.device) -> torch.Generator:
-    """Give the source of all random numbers of a step."""
+    """Return the generator of all random numbers of a step."""
     return torch.Generator(device).manual_seed(seed * 1_000_000_007 + step)
 
 
 def lambdas_of(net: nn.Module) -> dict[str, list[float]]:
-    """Give the lambdas of all TV layers, by the names of the layers."""
+    """Return the lambdas of all TV layers, by the names of the layers."""
     return {
         name: [float(f"{value:.6g}") for value in layer.lam.tolist()]
         for name, layer in net.named_modules()
@@ -167,9 +167,9 @@ def lambdas_of(net: nn.Module) -> dict[str, list[float]]:
 
 
 def parameter_groups(net: nn.Module, lam_lr_factor: float) -> list[dict[str, Any]]:
-    """Split parameters: those of lambda have a rate of their own, and never weight decay.
+    """Split parameters: those of lambda have their own learning rate, and never weight decay.
 
-    Decay would pull softplus(raw_lam) to 0.69 whatever the data say.
+    Decay would pull softplus(raw_lam) to 0.69 regardless of the data.
     """
     lams = [
         layer.raw_lam
@@ -184,7 +184,7 @@ def parameter_groups(net: nn.Module, lam_lr_factor: float) -> list[dict[str, Any
 
 
 def cosine(options: TrainingOptions, step: int) -> float:
-    """Give the learning rate of a step."""
+    """Return the learning rate of a step."""
     falling = (1 + math.cos(math.pi * step / options.steps)) / 2
     return options.last_lr + (options.lr - options.last_lr) * falling
 
@@ -200,8 +200,8 @@ def train(
 ) -> Finished:
     """Train a net to the last step, from a checkpoint in `folder` if there is one.
 
-    Keeps `run.json` there, and leaves `weights.safetensors` when it is done. `about` are the task's
-    own options and data: a checkpoint of others is refused.
+    Maintains `run.json` there, and writes `weights.safetensors` at the end. `about` describes the
+    task's own options and data; a checkpoint with others is rejected.
     """
     if options.batch % share.count:
         raise InputError(
@@ -267,12 +267,12 @@ def train(
         if writer:
             writer.close()
         is_done = log.step == options.steps
-        if is_done and share.rank == 0:  # the last file: where it is, so are all others
+        if is_done and share.rank == 0:  # the last file: if it exists, so do all others
             checkpoints.save(folder / WEIGHTS, net.state_dict(), about)
         return Finished(is_done, log.step)
 
 
-# What goes on from a checkpoint, besides tensors.
+# What is restored from a checkpoint, besides tensors.
 _RESUMED = {
     "run": dict,
     "machine": dict,
@@ -286,13 +286,13 @@ _RESUMED = {
 
 @dataclass
 class _Log:
-    """What is known of a run and its steps so far."""
+    """The record of a run and its steps so far."""
 
     about: dict[str, Any]
     run: dict[str, Any]  # options and machine of this call
     machine: dict[str, str]
     earlier: list[dict[str, Any]] = field(default_factory=list)  # calls: options, machine, steps
-    step: int = 0  # how many have been made
+    step: int = 0  # number of steps done
     loss_sum: float = 0.0  # of those since the last line
     seconds: float = 0.0
     lines: list[dict[str, Any]] = field(default_factory=list)
@@ -322,7 +322,7 @@ class _Log:
         checkpoints.save(folder / CHECKPOINT, tensors, {**content, "loss_sum": self.loss_sum})
 
     def resume(self, file: Path, net: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Go on from a checkpoint, if there is one of this run."""
+        """Resume from a checkpoint of this run, if there is one."""
         if not file.exists():
             return
         tensors, found = checkpoints.load(file)
@@ -336,7 +336,7 @@ class _Log:
 
 
 def _mean_of_all(value: Tensor, share: Share) -> float:
-    """Give the mean over all processes, to all of them."""
+    """Return the mean over all processes; the same in all of them."""
     if share.count > 1:
         torch.distributed.all_reduce(value)
         value /= share.count
@@ -349,7 +349,7 @@ def _called(net: nn.Module, is_compiled: bool, share: Share) -> Callable[[Tensor
 
 
 def _first_says(answer: bool) -> bool:
-    """Give the answer of the first process to all."""
+    """Return the first process's answer, in all processes."""
     if not torch.distributed.is_initialized():
         return answer
     answers = [answer]

@@ -238,7 +238,7 @@ def test_the_hash_of_files_knows_names_and_contents(tmp_path):
 
 
 def test_images_that_are_missing_or_broken_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"nowhere: not there. Get it there"):
+    with pytest.raises(InputError, match=r"nowhere: does not exist. Get it there"):
         images.files_of(tmp_path / "nowhere", "Get it there")
     with pytest.raises(InputError, match="has no images"):
         images.files_of(tmp_path, "")
@@ -264,7 +264,7 @@ def test_pixels_of_16_bits_are_rounded_to_8(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "what"), [(np.int32, "integers of 32 bits"), (np.float32, "floating point numbers")]
+    ("dtype", "what"), [(np.int32, "32-bit integers"), (np.float32, "floating point numbers")]
 )
 def test_pixels_whose_white_is_not_known_are_refused(tmp_path, dtype, what):
     file = tmp_path / "image.tiff"
@@ -293,11 +293,11 @@ def test_images_keep_their_colour_profile(tmp_path):
 
 def test_a_place_that_cannot_be_written_is_named_before_the_work(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"file: cannot be made a folder \(File exists\)"):
+    with pytest.raises(InputError, match=r"file: cannot create the folder \(File exists\)"):
         files.prepare_place(tmp_path / "file" / "scores.json")
-    with pytest.raises(InputError, match="is a folder, and a file is to be written there"):
+    with pytest.raises(InputError, match="is a folder; a file must be written there"):
         files.prepare_place(tmp_path)
-    with pytest.raises(InputError, match=r"file: cannot be made a folder \(File exists\)"):
+    with pytest.raises(InputError, match=r"file: cannot create the folder \(File exists\)"):
         train(tmp_path / "file", small_loss())
     files.prepare_place(tmp_path / "new" / "scores.json")
     assert (tmp_path / "new").is_dir()
@@ -306,7 +306,11 @@ def test_a_place_that_cannot_be_written_is_named_before_the_work(tmp_path):
 def test_json_that_is_none_is_named(tmp_path):
     with pytest.raises(InputError, match=r"none.json: cannot be read \(No such file"):
         runs.load_json(tmp_path / "none.json")
-    for content, message in ((b"\xff", "is no text"), (b"{", "is no JSON"), (b"[]", "no entries")):
+    for content, message in (
+        (b"\xff", "is not a text file"),
+        (b"{", "is not valid JSON"),
+        (b"[]", "a JSON object"),
+    ):
         (tmp_path / "bad.json").write_bytes(content)
         with pytest.raises(InputError, match=message):
             runs.load_json(tmp_path / "bad.json")

@@ -161,7 +161,7 @@ def test_the_page_is_that_of_the_results_that_are_kept():
 
 
 def test_a_run_that_is_given_twice_is_no_second_seed():
-    with pytest.raises(InputError, match="the run of arm both with seed 0 is there twice"):
+    with pytest.raises(InputError, match="two results of arm both with seed 0"):
         reporting.page([scored("none"), scored("both"), scored("both")])
 
 
@@ -187,10 +187,14 @@ def test_images_that_cannot_be_scored_are_named(run, scenes, tmp_path):
     shutil.copytree(scenes / "CBSD68", folder)
     where = ["--data", tmp_path, "--weights", weights.shipped(25), "--out", out, "--sets", "CBSD68"]
     images.write(folder / "scene2.png", np.zeros((16, 10, 3), np.uint8))
-    with pytest.raises(SystemExit, match=r"scene2.png: must have 11 pixels each way for SSIM"):
+    with pytest.raises(
+        SystemExit, match=r"scene2.png: must be at least 11 pixels wide and high for SSIM"
+    ):
         run("evaluate", *where)
     images.write(folder / "scene1.bmp", np.zeros((16, 16, 3), np.uint8))
-    with pytest.raises(SystemExit, match="CBSD68: images must differ in more than their endings"):
+    with pytest.raises(
+        SystemExit, match="CBSD68: image names must differ in more than their extensions"
+    ):
         run("evaluate", *where)
     assert not out.exists()
 
@@ -279,7 +283,7 @@ def test_numbers_out_of_bounds_are_named(run, scenes, tmp_path, command, option,
 
 
 def test_a_study_has_seeds_not_a_seed(run, scenes, tmp_path):
-    with pytest.raises(SystemExit, match="--seed: a study has --seeds"):
+    with pytest.raises(SystemExit, match="--seed: a study takes --seeds"):
         run("study", "--data", scenes, "--out", tmp_path / "out", "--seed", 1)
     with pytest.raises(SystemExit, match=r"--seed: must be at least 0 .*, got -1"):
         run("study", "--data", scenes, "--out", tmp_path / "out", "--seeds", 0, -1)
@@ -368,7 +372,7 @@ def test_at_the_start_a_pixels_noise_stays_where_it_is():
 def test_a_stopped_command_goes_on(train, tmp_path, capsys, precision):
     options = ["--steps", 12, "--log-every", 4, "--width", 16, "--precision", precision]
     train("stopped", *options, "--minutes", 0)
-    assert "4 steps, stopped; the same command goes on" in capsys.readouterr().out
+    assert "4 steps, stopped; the same command resumes it" in capsys.readouterr().out
     resumed, _ = weights.load(train("stopped", *options))
     whole, _ = weights.load(train("whole", *options))
     for name, tensor in whole.state_dict().items():
@@ -554,26 +558,29 @@ def test_scores_of_known_errors():
 
 
 def test_missing_data_say_what_to_get(run, tmp_path):
-    with pytest.raises(SystemExit, match=r"train_cbsd432: not there. The data .*BSDS500"):
+    with pytest.raises(SystemExit, match=r"train_cbsd432: does not exist. The data .*BSDS500"):
         run("train", "--data", tmp_path, "--out", tmp_path / "run", *TINY)
 
 
 def test_weights_of_another_task_are_refused(tmp_path):
     checkpoints.save(tmp_path / "other.safetensors", {}, {"task": "edges"})
-    with pytest.raises(InputError, match="is of the task 'edges', not 'denoise'"):
+    with pytest.raises(InputError, match="belongs to the task 'edges', not 'denoise'"):
         weights.load(tmp_path / "other.safetensors")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["out.xyz"], "out.xyz: its name must end in one of .bmp"),
-        (["nowhere/out.png"], "nowhere/out.png: there is no folder nowhere"),
-        (["{folder}/folder.png"], "folder.png: is a folder, and a file is to be written there"),
+        (["out.xyz"], "out.xyz: the extension must be one of .bmp"),
+        (["nowhere/out.png"], "nowhere/out.png: the folder nowhere does not exist"),
+        (["{folder}/folder.png"], "folder.png: is a folder; a file must be written there"),
         (["--weights", "none.safetensors"], "none.safetensors: cannot be read as safetensors"),
-        (["--weights", "{run}/checkpoint.safetensors"], "has no weights of a net; a run's are in"),
-        (["--weights", "{run}/weights.safetensors", "--sigma", 25], "--sigma: chooses one of"),
-        (["--weights", "{run}/weights.safetensors", "--arm", "none"], "--arm: chooses one of"),
+        (
+            ["--weights", "{run}/checkpoint.safetensors"],
+            "does not contain the weights of a net; a run's are in",
+        ),
+        (["--weights", "{run}/weights.safetensors", "--sigma", 25], "--sigma: selects one of"),
+        (["--weights", "{run}/weights.safetensors", "--arm", "none"], "--arm: selects one of"),
     ],
 )
 def test_what_apply_cannot_use_is_named(run, train, scenes, tmp_path, arguments, message):
@@ -656,7 +663,7 @@ def test_alpha_stays_as_it_is_or_a_note_says_so(run, tmp_path, capsys, suffix):
     assert "note" not in capsys.readouterr().out
     result = tmp_path / f"result{suffix}"
     run("apply", tmp_path / "photo.png", result)
-    note = f"note: {suffix[1:]} cannot hold alpha; the image is put on white\n"
+    note = f"note: {suffix[1:]} cannot store alpha; the image is placed on white\n"
     expected = images.read(tmp_path / "opaque.tiff")
     if suffix in (".png", ".tiff", ".webp"):
         assert capsys.readouterr().out == f"wrote {result}\n"
@@ -677,7 +684,7 @@ def test_the_net_that_is_taken_is_that_of_sigma_25_with_tv():
 
 def test_noise_without_a_net_of_ours_is_named(run, scenes, tmp_path):
     photo = scenes / "CBSD68" / "scene0.png"
-    with pytest.raises(SystemExit, match="--sigma 7: there are no weights for it"):
+    with pytest.raises(SystemExit, match="--sigma 7: the package has no such weights"):
         run("apply", photo, tmp_path / "out.png", "--sigma", 7)
 
 

@@ -1,4 +1,4 @@
-"""Batch norms with the statistics of many patches, in place of those that training left."""
+"""Batch norms with the statistics of many patches instead of those left by training."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tautstring_tasks.denoise.model import DnCNN
 from tautstring_tasks.training import MOST_SEED
 
 _BATCH = 8
-_SEED = MOST_SEED + 1  # none that nets are trained with
+_SEED = MOST_SEED + 1  # never used for training
 
 
 def calibrate(net: DnCNN, patches: Patches, sigma: float, batches: int) -> None:
-    """Give batch norms the statistics of many patches of training.
+    """Set the statistics of batch norms to those of many training patches.
 
-    While a net is trained they follow its last few batches; of small ones these are noise, which
-    costs some nets a third of a dB, and others nothing.
+    During training they follow the last few batches. If these are small, the statistics are noisy,
+    which costs some nets a third of a dB, and others nothing.
     """
     norms = [layer for layer in net.modules() if isinstance(layer, nn.BatchNorm2d)]
     for norm in norms:

@@ -1,4 +1,4 @@
-"""What `tautstring_tasks denoise` can do; the functions' arguments are the command line's."""
+"""The commands of `tautstring_tasks denoise`; the functions' arguments are the command line's."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def train(
     training: TrainingOptions = TrainingOptions(),  # noqa: B008
     run: RunOptions = RunOptions(),  # noqa: B008
 ) -> None:
-    """Train a net; a run that was stopped goes on from its last checkpoint.
+    """Train a net; a run that was stopped resumes from its last checkpoint.
 
     With several GPUs: torchrun --nproc-per-node=N -m tautstring_tasks denoise train ...
 
     Parameters
     ----------
     folder
-        With the folder train_cbsd432 of images.
+        Data folder, with the images in its folder train_cbsd432.
     out
         The run's folder: checkpoint, weights.safetensors and run.json.
     weights_file
-        Begin with the net of this file, this program's or the C++ one's, not with the seed's.
+        Start from the net in this file, from this program or the C++ one, instead of the seed's.
     """
     pictures = images.files_of(folder / data.TRAIN, data.WHAT)
     device = pick_device(run.device)
@@ -62,7 +62,7 @@ def train(
         net, start = _net_of(weights_file, found, net), {"start": found}
         module.train().requires_grad_()
     module = module.to(device)
-    if is_mixed(run.precision, device):  # bfloat16's convolutions like it so
+    if is_mixed(run.precision, device):  # faster for convolutions in bfloat16
         module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     patches = data.Patches([images.read(file) for file in pictures], noise.patch, device)
 
@@ -74,12 +74,12 @@ def train(
         about = {**weights.describe(net, noise, pictures), **start}
         finished = train_net(module, loss, training, run, out, about, share)
     if share.rank == 0:
-        state = "done" if finished.is_done else "stopped; the same command goes on"
+        state = "done" if finished.is_done else "stopped; the same command resumes it"
         print(f"{out}: {finished.steps} steps, {state}")
 
 
 def _net_of(file: Path, found: dict[str, Any], wanted: model.ModelOptions) -> model.ModelOptions:
-    """Give what a file's net is, which is not to be had otherwise."""
+    """Return the options of a file's net; reject other options than these or the defaults."""
     net = json_files.options_of(file, found, "model", model.ModelOptions)
     if wanted not in (net, model.ModelOptions()):
         raise InputError(f"--weights {file}: is {net}; leave out --arm, --depth, --width and --lam")
@@ -94,20 +94,21 @@ def calibrate(
     batches: int = 40,
     device: Device = "auto",
 ) -> None:
-    """Give a net's batch norms the statistics of many patches.
+    """Set the statistics of a net's batch norms from many patches.
 
-    Training leaves those of its last few batches; where these were small it pays before a test.
+    Training leaves the statistics of its last few batches. If these were small, calibrate the net
+    before a test.
 
     Parameters
     ----------
     folder
-        With the folder train_cbsd432 of images.
+        Data folder, with the images in its folder train_cbsd432.
     weights_file
         A run's weights.safetensors.
     out
-        The file that the calibrated net goes to.
+        Output file for the calibrated net.
     batches
-        Of 8 patches each.
+        Number of batches, of 8 patches each.
     """
     require("batches", batches, at_least=1)
     files.prepare_place(out)
@@ -136,18 +137,18 @@ def evaluate(
     Parameters
     ----------
     folder
-        With a folder of images for each test set.
+        Data folder, with a folder of images for each test set.
     weights_file
         A run's weights.safetensors.
     out
-        The JSON file that scores go to.
+        Output JSON file for the scores.
     sets
-        Which of the test sets.
+        Test sets to use.
     sigma
-        The noise, if not what the net was trained against.
+        Standard deviation of the noise; by default the one the net was trained against.
     precision
-        Of convolutions. The protocol's is float32; bfloat16 takes a third of the time on a CPU that
-        has instructions for it.
+        Precision of convolutions. The protocol uses float32; bfloat16 takes a third of the time on
+        a CPU that has instructions for it.
     """
     from tautstring_tasks.denoise import evaluation  # scikit-image takes a second to load
 
@@ -160,7 +161,9 @@ def evaluate(
     found = {name: images.files_of(folder / name, data.WHAT) for name in sets}
     for name, pictures in found.items():
         if len({file.stem for file in pictures}) < len(pictures):
-            raise InputError(f"{folder / name}: images must differ in more than their endings")
+            raise InputError(
+                f"{folder / name}: image names must differ in more than their extensions"
+            )
     result = {
         **about,
         "weights_sha256": runs.hash_of_file(weights_file),
@@ -196,23 +199,23 @@ def study(
     training: TrainingOptions = TrainingOptions(),  # noqa: B008
     run: RunOptions = RunOptions(),  # noqa: B008
 ) -> None:
-    """Train and score all arms with all seeds, seed by seed; it goes on where it was stopped.
+    """Train and score all arms with all seeds, seed by seed; resumes where it was stopped.
 
     Parameters
     ----------
     folder
-        With train_cbsd432 and the test sets.
+        Data folder, with train_cbsd432 and the test sets.
     out
-        A folder for each run, and beside it its scores.
+        Output folder: one folder per run, and one file of scores per run.
     at_once
-        Runs at a time, in processes of their own, which share out the processor's cores; on a GPU
-        best under CUDA's multi-process service.
+        Number of runs at a time, each in its own process; the processes divide the CPU's cores. On
+        a GPU, CUDA's multi-process service is recommended.
     test_precision
-        As `evaluate` has it; `precision` is that of training, as `minutes` are.
+        Precision in tests, as in `evaluate`; `precision` and `minutes` apply to training.
     """
     require("at-once", at_once, at_least=1)
     if training.seed != TrainingOptions.seed:
-        raise InputError("--seed: a study has --seeds")
+        raise InputError("--seed: a study takes --seeds")
     wanted = itertools.product(seeds, sigmas, arms)
     planned = [*dict.fromkeys(plan.Run(out, arm, sigma, seed) for seed, sigma, arm in wanted)]
     failed = jobs.run_all(plan.trainings(planned, folder, training, run), at_once, run.minutes)
@@ -230,22 +233,22 @@ def report(
     figure_weights: Path | None = None,
     notes: Path | None = None,
 ) -> None:
-    """Write the page of all runs: tables beside the paper's, differences, lambdas, a figure.
+    """Write a page about all runs: tables with the paper's results, differences, lambdas, a figure.
 
     Parameters
     ----------
     results
-        JSON files of `evaluate`.
+        JSON files written by `evaluate`.
     out
-        The Markdown file; pictures go to the folder `images` beside it.
+        Output Markdown file; pictures go to the folder `images` next to it.
     logs
         run.json of the runs: how they were trained, and their lambdas.
     figure_weights
-        A net whose stages are shown on a photo.
+        A net, to show its stages on a photo.
     notes
         Markdown for the top of the page: how to read it.
     """
-    from tautstring_tasks.denoise import reporting  # so does matplotlib
+    from tautstring_tasks.denoise import reporting  # matplotlib takes as long
 
     if not results:
         raise InputError("FILE...: at least one of `evaluate` is needed")
@@ -266,7 +269,7 @@ def report(
 
 
 def _load(file: Path, key: str, command: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Read a file of a command, which has something under `key`."""
+    """Read a file written by a command, which must have something under `key`."""
     content = runs.load_json(file)
     if content.get("task") != weights.TASK or not content.get(key):
         raise InputError(f"{file}: is not what `denoise {command}` writes, or it has no {key}")
@@ -284,28 +287,29 @@ def apply(
     force: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     device: Device = "auto",
 ) -> None:
-    """Take the noise off a photo. Its alpha stays as it is.
+    """Remove the noise from a photo. Alpha is left unchanged.
 
     Parameters
     ----------
     photo
-        The noisy one, in any common format.
+        The noisy photo, in any common format.
     out
-        Where the denoised one goes; its name says the format. If not given, PHOTO_denoised.png
-        beside the photo.
+        Output file; its extension selects the format. Default: PHOTO_denoised.png next to the
+        photo.
     weights_file
-        A net of yours, in place of the package's own.
+        A net of your own, instead of one of the package's.
     sigma
-        How strong the noise is, of 255: which of the package's nets to take. 25 if not given.
+        Standard deviation of the noise, for pixels in 0..255: selects one of the package's nets.
+        Default: 25.
     arm
-        The package's net with TV layers at both ends, or with none. Both if not given.
+        Selects the package's net with TV layers at both ends or with none. Default: both.
     force
         Overwrite files that exist.
     """
     for option, value in (("sigma", sigma), ("arm", arm)):
         if weights_file and value is not None:
             raise InputError(
-                f"--{option}: chooses one of the package's nets; leave it out beside --weights"
+                f"--{option}: selects one of the package's nets; leave it out with --weights"
             )
     result = out or photo.with_name(f"{photo.stem}_denoised.png")
     images.check_result(result, force)
@@ -318,11 +322,11 @@ def apply(
     images.write(result, denoised, images.colour_profile(photo), alpha, force)
     if alpha is not None and not images.holds_alpha(result):
         name = result.suffix.lower().removeprefix(".")
-        print(f"note: {name} cannot hold alpha; the image is put on white")
+        print(f"note: {name} cannot store alpha; the image is placed on white")
     print(f"wrote {result}")
 
 
 @app.command
 def generate(folder: Annotated[Path, tyro.conf.Positional]) -> None:
-    """Render a small data set, to try the other commands."""
+    """Render a small data set to try the other commands."""
     data.generate(folder)

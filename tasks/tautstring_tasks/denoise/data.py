@@ -1,4 +1,4 @@
-"""The images that denoising is trained and tested on, and the patches of a step."""
+"""The training and test images of denoising, and the patches of a step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRAIN = "train_cbsd432"
 TESTS = ("CBSD68", "Kodak24", "McMaster")
 WHAT = (
     f"The data folder has {TRAIN} (the 432 images of BSDS500 that are not in CBSD68) and the test "
-    f"sets {', '.join(TESTS)}, a folder of images each. BSDS500 is Berkeley's segmentation "
+    f"sets {', '.join(TESTS)}, each a folder of images. BSDS500 is Berkeley's segmentation "
     "benchmark (on GitHub: BIDS/BSDS500); the test sets come with FFDNet's code (on GitHub: "
     "cszn/FFDNet). `tautstring_tasks denoise generate FOLDER` renders small ones to try it out."
 )
@@ -27,7 +27,7 @@ _ORIENTATIONS = 8  # of a square
 
 @dataclass(frozen=True)
 class NoiseOptions:
-    """What a net is trained against."""
+    """The noise that a net is trained against."""
 
     sigma: float = 25.0
     """Standard deviation of the noise; pixels are in 0..255."""
@@ -35,7 +35,7 @@ class NoiseOptions:
     """Width and height of the patches."""
 
     def __post_init__(self) -> None:
-        """Refuse what no noise can have."""
+        """Reject invalid values."""
         require("sigma", self.sigma, at_least=0)
         require("patch", self.patch, at_least=1)
 
@@ -49,10 +49,10 @@ class Batch:
 
 
 class Patches:
-    """Random square patches of images that all are in memory, on the device that trains."""
+    """Random square patches of images, all held in memory on the training device."""
 
     def __init__(self, pictures: list[Pixels], size: int, device: torch.device) -> None:
-        """Keep the pixels of all pictures in one row of bytes."""
+        """Store the pixels of all pictures in one array of bytes."""
         smallest = min(min(picture.shape[:2]) for picture in pictures)
         if smallest < size:
             raise InputError(f"patch: must fit the smallest image, {smallest} pixels, got {size}")
@@ -91,7 +91,7 @@ class Patches:
         return Batch(clean, clean + drawn * (sigma / 255))
 
     def _oriented(self, turn: Tensor) -> tuple[Tensor, Tensor]:
-        """Give rows and columns of a patch's pixels, of shape (size, size, N)."""
+        """Return rows and columns of a patch's pixels, of shape (size, size, N)."""
         along = torch.arange(self.size, device=turn.device)
         down, across = along[:, None, None], along[None, :, None]
         is_transposed = (turn & 1).bool()
@@ -107,7 +107,8 @@ class Patches:
 def with_test_noise(clean: Pixels, sigma: float) -> Tensor:
     """Add the noise of KAIR's tests to an image: the same for all images of one size.
 
-    NumPy's legacy generator, seeded anew with 0; shape (1, 3, H, W), in [0, 1], not clipped.
+    NumPy's legacy generator, seeded with 0 for each image; shape (1, 3, H, W), in [0, 1], not
+    clipped.
     """
     noise = np.random.RandomState(0).normal(0, sigma / 255, clean.shape)
     noisy = (clean.astype(np.float32) / 255 + noise).astype(np.float32)
@@ -115,7 +116,7 @@ def with_test_noise(clean: Pixels, sigma: float) -> Tensor:
 
 
 def generate(folder: Path) -> None:
-    """Render the folders of the task with a few small scenes each."""
+    """Render the task's folders, with a few small scenes in each."""
     for number, name in enumerate((TRAIN, *TESTS)):
         (folder / name).mkdir(parents=True, exist_ok=True)
         for index in range(8 if name == TRAIN else 2):

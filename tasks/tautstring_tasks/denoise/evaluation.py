@@ -16,7 +16,7 @@ from tautstring_tasks.errors import InputError
 
 @dataclass(frozen=True)
 class Score:
-    """How well one image was denoised."""
+    """The quality of one denoised image."""
 
     image: str
     psnr: float
@@ -30,11 +30,13 @@ def evaluate(
     device: torch.device,
     precision: model.Precision = "float32",
 ) -> Iterator[Score]:
-    """Denoise each image with the noise of the protocol added to it."""
+    """Add the protocol's noise to each image, denoise it and yield its score."""
     for file in tqdm(files, desc=files[0].parent.name, mininterval=1.0):
         clean = images.read(file)
         if min(clean.shape[:2]) < scores.SSIM_WINDOW:
-            raise InputError(f"{file}: must have {scores.SSIM_WINDOW} pixels each way for SSIM")
+            raise InputError(
+                f"{file}: must be at least {scores.SSIM_WINDOW} pixels wide and high for SSIM"
+            )
         noisy = data.with_test_noise(clean, sigma).to(device)
         result = images.to_pixels(model.denoise(net, noisy, precision))
         yield Score(file.stem, scores.psnr(clean, result), scores.ssim(clean, result))

@@ -1,6 +1,6 @@
 """DnCNN for colour images, with total variation at its input, its output, or both.
 
-As in the KAIR toolbox: 17 convolutions estimate the noise, which is taken off the image.
+As in the KAIR toolbox: 17 convolutions estimate the noise, which is subtracted from the image.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ STRIP_PIXELS = 2**21  # 0.5 GB in 64 channels of float32
 _BLUR_SIZE = 3
 _BATCH_NORM_EPS = 1e-4
 _ENDS_GAIN = 0.2  # of the first and the last convolution
-_NEIGHBOURS = 0.01  # deviation of all weights that are not a centre's
+_NEIGHBOURS = 0.01  # standard deviation of all weights other than the centre's
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What the net is."""
+    """The architecture of the net."""
 
     arm: Arm = "both"
-    """Where TV layers are. Controls: `zero` has both with lambda frozen at 0, which is `none`;
-    `blur` has trained 3x3 filters of each colour in place of both."""
+    """Where the TV layers are. Controls: `zero` has both, with lambda frozen at 0, which equals
+    `none`; `blur` has trained 3x3 filters per colour instead of both."""
     depth: int = 17
-    """Convolutions."""
+    """Number of convolutions."""
     width: int = 64
-    """Channels between them."""
+    """Number of channels between them."""
     lam: float = 1e-2
-    """Where lambda starts; images are in [0, 1]."""
+    """Initial lambda; images are in [0, 1]."""
 
     def __post_init__(self) -> None:
-        """Refuse what no net can have."""
+        """Reject invalid values."""
         require("depth", self.depth, at_least=2)
         require("width", self.width, at_least=1)
         require("lam", self.lam, above=0)
@@ -48,7 +48,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class Stages:
-    """An image on its way through the net."""
+    """An image at the stages of the net."""
 
     after_input: Tensor
     before_output: Tensor
@@ -56,10 +56,10 @@ class Stages:
 
 
 class DnCNN(nn.Module):
-    """Estimates the noise of images in [0, 1] and takes it off."""
+    """Estimates the noise of images in [0, 1] and subtracts it."""
 
     def __init__(self, options: ModelOptions) -> None:
-        """Make the net; weights are those of `reset_parameters`."""
+        """Create the net, with the weights of `reset_parameters`."""
         super().__init__()
         width = options.width
         layers: list[nn.Module] = [nn.Conv2d(COLOURS, width, 3, padding=1), nn.ReLU()]
@@ -75,12 +75,12 @@ class DnCNN(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start so that noise finds its way through all layers.
+        """Initialize the weights so that noise passes through all layers.
 
-        Convolutions between equal numbers of channels begin as rotations of each pixel by itself
-        (delta-orthogonal), with a little of its neighbours. Filters that mix neighbours from the
-        start, like KAIR's, have lost a pixel's noise 15 layers later: at a rate of 1e-3 the net
-        learns to answer 0, and stays there for thousands of steps.
+        Convolutions between equal numbers of channels start as rotations of each pixel by itself
+        (delta-orthogonal), with small weights for its neighbours. Filters that mix neighbours from
+        the start, like KAIR's, have lost a pixel's noise 15 layers later: at a rate of 1e-3 the net
+        learns to return 0, and stays there for thousands of steps.
         """
         for layer in self.noise:
             if isinstance(layer, nn.Conv2d):
@@ -89,13 +89,14 @@ class DnCNN(nn.Module):
                 layer.reset_parameters()
 
     def estimate_noise(self, image: Tensor) -> Tensor:
-        """Estimate the noise, of large images strip by strip: they fit into memory so."""
+        """Estimate the noise; for large images strip by strip, to fit into memory."""
         height, width = image.shape[-2:]
         rows = max(1, STRIP_PIXELS // (image.shape[0] * width))
         if self.training or rows >= height:
             whole: Tensor = self.noise(image)
             return whole
-        # Each convolution sees a pixel further: a strip with so many beside it is as in the whole.
+        # Each convolution sees one pixel further. With this many rows on either side, a strip gives
+        # the same result as the whole image.
         beside = sum(isinstance(layer, nn.Conv2d) for layer in self.noise)
         strips = []
         for top in range(0, height, rows):
@@ -105,7 +106,7 @@ class DnCNN(nn.Module):
         return torch.cat(strips, dim=-2)
 
     def stages(self, noisy: Tensor) -> Stages:
-        """Denoise, and keep what is on the way."""
+        """Denoise, and keep the intermediate images."""
         after_input = self.at_input(noisy)
         before_output = after_input - self.estimate_noise(after_input)
         return Stages(after_input, before_output, self.at_output(before_output))
@@ -128,14 +129,14 @@ def _start_convolution(layer: nn.Conv2d) -> None:
 
 
 def make(options: ModelOptions, seed: int) -> DnCNN:
-    """Make the net that a seed stands for, whatever was drawn before it."""
+    """Create the net of a seed, whatever random numbers were drawn before."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return DnCNN(options)
 
 
 def denoise(net: DnCNN, noisy: Tensor, precision: Precision = "float32") -> Tensor:
-    """Apply a net; float32 is float32 on a GPU too, whose convolutions would round to TF32."""
+    """Apply a net. With float32, TF32 is off on a GPU, whose convolutions would round to it."""
     in_bfloat16 = torch.autocast(noisy.device.type, torch.bfloat16, enabled=precision == "bfloat16")
     with in_bfloat16, torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         result: Tensor = net(noisy)
@@ -153,7 +154,7 @@ def _site(options: ModelOptions, where: Literal["input", "output"]) -> nn.Module
 
 
 class _ColourFilter(nn.Conv2d):
-    """A filter for each colour, in float32 as TV layers are: the image is not to be rounded."""
+    """One filter per colour, in float32 like TV layers, so that the image is not rounded."""
 
     def forward(self, image: Tensor) -> Tensor:
         with torch.autocast(image.device.type, enabled=False):
@@ -161,7 +162,7 @@ class _ColourFilter(nn.Conv2d):
 
 
 def _identity_filter() -> nn.Conv2d:
-    """Make a filter for each colour that begins as the identity, without a random number."""
+    """Create one filter per colour, initially the identity, without drawing random numbers."""
     filters: nn.Conv2d = nn.utils.skip_init(
         *[_ColourFilter, COLOURS, COLOURS, _BLUR_SIZE],
         padding=_BLUR_SIZE // 2,

@@ -1,4 +1,4 @@
-"""The runs of a study: what of them is done, and the commands that do the rest."""
+"""The runs of a study: which of them are done, and the commands for the rest."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class Run:
 
     @property
     def weights(self) -> Path:
-        """What is there when it is trained."""
+        """The file that exists once the run is trained."""
         return self.place / WEIGHTS
 
     @property
     def scores(self) -> Path:
-        """What is there when it is scored."""
+        """The file that exists once the run is scored."""
         return self.out / f"{self.place.name}.json"
 
     @property
     def is_trained(self) -> bool:
-        """Whether its weights are there."""
+        """Whether its weights exist."""
         return self.weights.exists()
 
     def is_scored(self, precision: Precision) -> bool:
-        """Whether its scores are those of its weights, against its noise and on all test sets."""
+        """Whether it has scores of its current weights, for its noise and on all test sets."""
         if not self.scores.exists():
             return False
         found = runs.load_json(self.scores)
@@ -69,9 +69,9 @@ class Run:
 def trainings(
     planned: Sequence[Run], folder: Path, training: TrainingOptions, run: RunOptions
 ) -> list[jobs.Job]:
-    """Give the commands for runs that are not trained; refuse those that were otherwise."""
+    """Return the commands for untrained runs; reject runs that were trained differently."""
     files = images.files_of(folder / data.TRAIN, data.WHAT)
-    for name in data.TESTS:  # not to be missed only after all training
+    for name in data.TESTS:  # fail now, not after all training
         images.files_of(folder / name, data.WHAT)
     kept = frozenset({"seed", "minutes"})
     options = jobs.as_arguments(training, without=kept) + jobs.as_arguments(run, without=kept)
@@ -95,7 +95,7 @@ def trainings(
 def tests(
     planned: Sequence[Run], folder: Path, device: Device, precision: Precision
 ) -> list[jobs.Job]:
-    """Give the commands for runs that are trained and not scored."""
+    """Return the commands for runs that are trained but not scored."""
     found = []
     for each in planned:
         if each.is_trained and not each.is_scored(precision):

@@ -34,7 +34,7 @@ ARMS = {
     "both": "DnCNNTV, both",
 }
 LAYERS = ("at_input", "at_output")
-# The structure of the files (see json_files.check), as far as it is used here.
+# The structure of the files (see json_files.check), as far as this module uses it.
 _RUN = {
     "model": {"arm": tuple(ARMS), "depth": int, "width": int, "lam": float},
     "noise": {"sigma": float, "patch": int},
@@ -78,7 +78,7 @@ _PHOTO = (slice(0, 200), slice(100, 340))  # of scikit-image's astronaut: her fa
 
 
 def page(results: Sequence[Result], notes: str = "") -> str:
-    """Give the tables of all results, behind notes on how to read them."""
+    """Return the tables of all results, after notes on how to read them."""
     lines = ["# Colour image denoising", "", *_setting(results), ""]
     if notes:
         lines += [notes]
@@ -99,7 +99,7 @@ def _setting(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _alike(entries: Sequence[Result]) -> list[list[Result]]:
-    """Group results, or logs, that differ in arm and seed alone: others are not compared."""
+    """Group results, or logs, that differ only in arm and seed: others are not compared."""
     found: dict[str, list[Result]] = {}
     for entry in entries:
         found.setdefault(json.dumps(_conditions(entry), sort_keys=True), []).append(entry)
@@ -114,7 +114,13 @@ def _alike(entries: Sequence[Result]) -> list[list[Result]]:
 
 
 def _conditions(entry: Result | Log) -> dict[str, Any]:
-    keys = ("noise", "data", "sigma", "precision", "start")  # the last: a net that it went on from
+    keys = (
+        "noise",
+        "data",
+        "sigma",
+        "precision",
+        "start",
+    )  # start: the net that training started from
     same = {key: entry[key] for key in keys if key in entry}
     same["calibrate"] = entry.get("calibrate", 0)
     sets = {name: found["sha256"] for name, found in entry.get("sets", {}).items()}
@@ -155,7 +161,7 @@ def _by_arm(results: Sequence[Result]) -> dict[str, list[Result]]:
     for result in sorted(results, key=lambda result: result["training"]["seed"]):
         arm, seed = result["model"]["arm"], result["training"]["seed"]
         if (arm, seed) in seen:
-            raise InputError(f"the run of arm {arm} with seed {seed} is there twice")
+            raise InputError(f"two results of arm {arm} with seed {seed}")
         seen.add((arm, seed))
         found.setdefault(arm, []).append(result)
     return {arm: found[arm] for arm in ARMS if arm in found}
@@ -170,7 +176,7 @@ def _scores(results: Sequence[Result], test: str, key: str) -> Scores:
 
 
 def _tests(results: Sequence[Result]) -> list[str]:
-    """Give the test sets that all results have, the paper's first."""
+    """Return the test sets common to all results, the paper's first."""
     shared = [test for test in results[0]["sets"] if all(test in r["sets"] for r in results)]
     return sorted(shared, key=lambda test: (*data.TESTS, test).index(test))
 
@@ -194,7 +200,7 @@ def _means(results: Sequence[Result], sigma: float) -> Iterator[str]:
 
 
 def _differences(results: Sequence[Result]) -> list[str]:
-    """Give the table of arms against the baseline, of seeds that both have."""
+    """Return the table of arms against the baseline, for seeds that both have."""
     tests = _tests(results)
     arms = _by_arm(results)
     baseline = {result["training"]["seed"]: result for result in arms.pop(BASELINE, [])}
@@ -224,7 +230,7 @@ def _differences(results: Sequence[Result]) -> list[str]:
 
 
 def training_section(logs: Sequence[Log], folder: Path) -> str:
-    """Say how the runs were trained and what lambdas they learnt; draw these over training."""
+    """Return the section on how runs were trained, with their lambdas; plot these over training."""
     machines = [log["machine"] for log in logs]
     precisions = ", ".join(sorted({log["run"]["precision"] for log in logs}))
 
@@ -260,18 +266,18 @@ def _trainings(logs: Sequence[Log]) -> Iterator[str]:
 
 
 def _by_training(logs: Sequence[Log]) -> list[list[Log]]:
-    """Group runs that differ in their seed alone."""
+    """Group runs that differ only in their seed."""
     return [runs for group in _alike(logs) for runs in _by_arm(group).values()]
 
 
 def _names(runs: Sequence[Log]) -> tuple[float, int, str]:
-    """Give what a group of runs is shown by: sigma, steps and arm."""
+    """Return the values that label a group of runs: sigma, steps and arm."""
     log = runs[0]
     return log["noise"]["sigma"], log["history"][-1]["step"], log["model"]["arm"]
 
 
 def _last_loss(log: Log) -> float:
-    """Give the mean loss of the last tenth of the steps."""
+    """Return the mean loss of the last tenth of the steps."""
     lines = log["history"]
     return float(np.mean([line["loss"] for line in lines[-max(1, len(lines) // 10) :]]))
 
@@ -309,7 +315,7 @@ def _draw_lambdas(logs: Sequence[Log], folder: Path) -> Path:
 
 
 def stages_section(net: DnCNN, about: dict[str, Any], folder: Path) -> str:
-    """Draw a photo on its way through a net, and give the section that shows it."""
+    """Plot a photo at the stages of a net, and return the section that shows it."""
     from skimage.data import astronaut
 
     clean: Pixels = np.ascontiguousarray(astronaut()[_PHOTO])
@@ -340,7 +346,7 @@ def stages_section(net: DnCNN, about: dict[str, Any], folder: Path) -> str:
 
 
 def _save(figure: Figure, file: Path) -> None:
-    """Save a figure so that the same results give the same file."""
+    """Save a figure such that the same results always produce the same file."""
     with mpl.rc_context({"svg.hashsalt": "tautstring", "svg.fonttype": "none"}):
         metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
         figure.savefig(file, metadata=metadata, dpi=100)

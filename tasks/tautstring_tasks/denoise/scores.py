@@ -1,4 +1,4 @@
-"""How near a denoised image is to the clean one."""
+"""How close a denoised image is to the clean one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from skimage.metrics import structural_similarity
 
 from tautstring_tasks.images import Pixels
 
-SSIM_WINDOW = 11  # pixels each way: 3.5 deviations to either side
+SSIM_WINDOW = 11  # width and height in pixels: 3.5 deviations to either side
 _DEVIATION = 1.5
 
 
@@ -20,7 +20,7 @@ def psnr(clean: Pixels, image: Pixels) -> float:
 
 
 def ssim(clean: Pixels, image: Pixels) -> float:
-    """Structural similarity, a Gaussian window of 11 x 11 and deviation 1.5, mean of colours."""
+    """Structural similarity, Gaussian window of 11 x 11, deviation 1.5; mean over colours."""
     found: float = structural_similarity(
         clean,
         image,

@@ -1,4 +1,4 @@
-"""Nets in files: those of a run, and those that come with the package."""
+"""Nets in files: those of a run, and those shipped with the package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent / "weights"
 
 
 def describe(net: ModelOptions, noise: NoiseOptions, files: Sequence[Path]) -> dict[str, Any]:
-    """Say what a net is and what it is trained on."""
+    """Describe a net and what it is trained on."""
     return {
         "task": TASK,
         "model": runs.as_options(net),
@@ -30,36 +30,36 @@ def describe(net: ModelOptions, noise: NoiseOptions, files: Sequence[Path]) -> d
 
 
 def load(file: Path) -> tuple[DnCNN, dict[str, Any]]:
-    """Give the net of a file, ready to be used, and what is known about it."""
+    """Return the net of a file, ready for use, and its description."""
     tensors, about = checkpoints.load(file)
     if about.get("task") != TASK:
-        raise InputError(f"{file}: is of the task {about.get('task')!r}, not {TASK!r}")
+        raise InputError(f"{file}: belongs to the task {about.get('task')!r}, not {TASK!r}")
     options = json_files.options_of(file, about, "model", ModelOptions)
     json_files.options_of(file, about, "noise", NoiseOptions)
     if not _may_fit(options, tensors):
-        raise InputError(f"{file}: has no weights of a net; a run's are in {WEIGHTS}")
+        raise InputError(f"{file}: does not contain the weights of a net; a run's are in {WEIGHTS}")
     net = DnCNN(options)
     try:
         net.load_state_dict(tensors)
     except RuntimeError:
-        raise InputError(f"{file}: has not the weights of its net, {options}") from None
-    # Convolutions of whole images on a CPU take three quarters of the time in this format.
+        raise InputError(f"{file}: does not contain the weights of its net, {options}") from None
+    # In this format, convolutions of whole images on a CPU take three quarters of the time.
     net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return net.eval().requires_grad_(False), about
 
 
 def _may_fit(options: ModelOptions, tensors: Mapping[str, Tensor]) -> bool:
-    """Say whether the net is no larger than its file: options may ask for any size."""
+    """Return whether the net is no larger than its file; options could ask for any size."""
     first = tensors.get("noise.0.weight")
     return options.depth <= len(tensors) and first is not None and len(first) == options.width
 
 
 def shipped(sigma: int | None = None, arm: Arm | None = None) -> Path:
-    """Give the file of the package's own net for noise of a deviation."""
+    """Return the file of the package's own net for noise of standard deviation sigma."""
     found = {file.stem: file for file in FOLDER.glob("*.safetensors")}
     sigma = 25 if sigma is None else sigma
     name = f"{arm or 'both'}_sigma{sigma}"
     if name not in found:
         have = ", ".join(sorted(found)) or "nothing"
-        raise InputError(f"--sigma {sigma}: there are no weights for it here, but for: {have}")
+        raise InputError(f"--sigma {sigma}: the package has no such weights, only: {have}")
     return found[name]
