@@ -663,7 +663,7 @@ def test_alpha_stays_as_it_is_or_a_note_says_so(run, tmp_path, capsys, suffix):
     assert "note" not in capsys.readouterr().out
     result = tmp_path / f"result{suffix}"
     run("apply", tmp_path / "photo.png", result)
-    note = f"note: {suffix[1:]} cannot store alpha; the image is placed on white\n"
+    note = f"note: {suffix[1:]} does not support alpha; the image is placed on white\n"
     expected = images.read(tmp_path / "opaque.tiff")
     if suffix in (".png", ".tiff", ".webp"):
         assert capsys.readouterr().out == f"wrote {result}\n"

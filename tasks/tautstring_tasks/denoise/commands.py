@@ -322,7 +322,7 @@ def apply(
     images.write(result, denoised, images.colour_profile(photo), alpha, force)
     if alpha is not None and not images.holds_alpha(result):
         name = result.suffix.lower().removeprefix(".")
-        print(f"note: {name} cannot store alpha; the image is placed on white")
+        print(f"note: {name} does not support alpha; the image is placed on white")
     print(f"wrote {result}")
 
 
