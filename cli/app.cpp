@@ -22,9 +22,8 @@
 namespace tautstring::cli {
 namespace {
 
-/// A closed standard stream would give its number to the next file opened, and
-/// that file would receive our messages. Standard output is reopened for
-/// reading, so that writing to it still fails.
+/// If a standard stream is closed, the next file opened gets its number and would receive our
+/// messages. Standard output is reopened for reading, so that writing to it still fails.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) == -1) {
@@ -41,11 +40,11 @@ ExitCode tell_wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
   print_error(commands.empty() && !unknown.empty()
                   ? "'" + excerpt(unknown.front()) + "' is not a subcommand"
                   : printable(error.what()));
-  write_stderr("Run 'tautstring " + command + "--help' to see what is possible.\n");
+  write_stderr("Run 'tautstring " + command + "--help' for usage.\n");
   return ExitCode::usage;
 }
 
-/// For the program that reads standard output; if it is gone, there is nobody to tell.
+/// For the program that reads standard output; errors are ignored, as it may be gone.
 void tell_as_json(const std::string& command, const std::string& error) {
   try {
     write_stdout(json_text({{"command", command}, {"error", error}}));
@@ -94,8 +93,8 @@ ExitCode parse_and_run(int argc, const char* const* argv) {
 ExitCode run(int argc, const char* const* argv) noexcept {
   try {
     occupy_standard_streams();
-    std::signal(SIGPIPE, SIG_IGN);  // a pipe that closes is a failed write like others
-    std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow any further
+    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an ordinary failed write
+    std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that reached its size limit
     return parse_and_run(argc, argv);
   } catch (const Failure& failure) {
     print_error(failure.what());

@@ -1,5 +1,5 @@
-// The subcommands. Each function adds its own to the application; when the
-// command line names it, `chosen` becomes what is to be done.
+// The subcommands. Each function adds one to the application; if the command line names it,
+// `chosen` is set to its action.
 #pragma once
 
 #include "options.h"

@@ -101,7 +101,7 @@ ExitCode run_compare(const ImageOptions& options) {
 void add_compare(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<ImageOptions>();
   CLI::App* const command =
-      app.add_subcommand("compare", "Write one picture: before | after, and tell the difference");
+      app.add_subcommand("compare", "Write one picture, before | after, and report the difference");
   command->add_option("INPUT", options->input, std::string("Image, or ") + kStandardInputHelp)
       ->required();
   command->add_option("OUTPUT", options->output.path, "Image, or - for standard output")

@@ -31,8 +31,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-/// The lines without comments and without the empty ones at the end. An empty
-/// line between others stays: in a table of one column it is an empty cell.
+/// The lines without comments and without empty lines at the end. An empty line between others is
+/// kept: in a table of one column it is an empty cell.
 std::vector<Line> table_lines(std::string_view text) {
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
     text.remove_prefix(kByteOrderMark.size());
@@ -49,7 +49,7 @@ std::vector<Line> table_lines(std::string_view text) {
   return lines;
 }
 
-/// 0 where nothing parts the line. Blanks at its ends part nothing.
+/// 0 if the line has no delimiter. Blanks at its ends are not delimiters.
 char delimiter_in(std::string_view line) {
   for (const char delimiter : {';', ',', '\t', ' '}) {
     if (trim(line).find(delimiter) != std::string_view::npos) return delimiter;
@@ -57,8 +57,8 @@ char delimiter_in(std::string_view line) {
   return '\0';
 }
 
-/// Asks lines of numbers before the first line, which may be a header, whose
-/// words may hold anything.
+/// Looks at the other lines before the first, which may be a header: its words may contain any
+/// character.
 char find_delimiter(const std::vector<Line>& lines) {
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (const char found = delimiter_in(lines[i].text)) return found;
@@ -67,7 +67,7 @@ char find_delimiter(const std::vector<Line>& lines) {
   return found != '\0' ? found : ',';  // one column: any will do
 }
 
-/// Hands out the cells of a line one by one.
+/// Iterates over the cells of a line.
 class Cells {
  public:
   Cells(std::string_view line, char delimiter)
@@ -80,7 +80,7 @@ class Cells {
     const std::string_view cell = trim(rest_.substr(0, end));
     at_end_ = end == std::string_view::npos;
     if (!at_end_) rest_.remove_prefix(end + 1);
-    if (delimiter_ == ' ') rest_ = trim(rest_);  // a run of blanks parts only once
+    if (delimiter_ == ' ') rest_ = trim(rest_);  // a run of blanks is one delimiter
     return cell;
   }
 
@@ -90,8 +90,8 @@ class Cells {
   bool at_end_ = false;
 };
 
-/// What begins as a number does but is none is a mistake, not a word; and so is
-/// what begins with a control character, which would not survive being written.
+/// A cell that begins like a number but is not one is a mistake, not a word; so is one that begins
+/// with a control character, which would be lost in writing.
 bool is_word(std::string_view cell) {
   constexpr std::string_view number_begins = "0123456789+-.";
   return !cell.empty() && static_cast<unsigned char>(cell[0]) > ' ' &&
@@ -136,7 +136,7 @@ void append_number(fmt::memory_buffer& text, double value, DType dtype) {
   } else if (dtype == DType::float64) {
     fmt::format_to(out, "{}", value);
   } else {
-    fmt::format_to(out, "{}", static_cast<float>(value));  // fewer digits say as much
+    fmt::format_to(out, "{}", static_cast<float>(value));  // fewer digits restore the same value
   }
 }
 
@@ -148,7 +148,7 @@ CsvTable parse_csv(std::string_view text) {
   if (!lines.empty()) {
     table.style.delimiter = find_delimiter(lines);
     if (lines[0].text.starts_with(
-            kByteOrderMark)) {  // as a header it would be lost when read again
+            kByteOrderMark)) {  // in a header it would be lost when read again
       throw FormatError(fmt::format("line {}: a byte order mark belongs at the start of the file",
                                     lines[0].number));
     }
@@ -157,7 +157,7 @@ CsvTable parse_csv(std::string_view text) {
       lines.erase(lines.begin());
     }
   }
-  if (lines.empty()) throw FormatError("there are no numbers in it");
+  if (lines.empty()) throw FormatError("it contains no numbers");
 
   std::vector<double> values;
   std::size_t columns = 0;
@@ -180,12 +180,12 @@ CsvTable parse_csv(std::string_view text) {
 std::string format_csv(const SampleArray& samples, const CsvStyle& style) {
   const std::size_t ndim = samples.shape.size();
   if (ndim > 2) {
-    throw FormatError(fmt::format("a table has at most 2 dimensions, not {}", ndim));
+    throw FormatError(fmt::format("a table can have at most 2 dimensions, got {}", ndim));
   }
   const std::vector<std::int64_t> strides = samples.strides();
   const std::int64_t rows = ndim > 0 ? samples.shape[0] : 1;
   const std::int64_t columns = ndim > 1 ? samples.shape[1] : 1;
-  if (columns == 0) throw FormatError("a table has at least one column");
+  if (columns == 0) throw FormatError("a table must have at least one column");
   fmt::memory_buffer text;
   if (!style.header.empty()) fmt::format_to(std::back_inserter(text), "{}\n", style.header);
   for (std::int64_t r = 0; r < rows; ++r) {

@@ -1,5 +1,5 @@
-// The exit codes of the tautstring command: a promise to scripts, so the numbers
-// never change. docs/cli.md and `tautstring --help` show the same table.
+// The exit codes of the tautstring command. Scripts rely on them, so the numbers never change.
+// docs/cli.md and `tautstring --help` show the same table.
 #pragma once
 
 namespace tautstring::cli {

@@ -19,7 +19,7 @@ class FileDescriptor {
   [[nodiscard]] bool is_open() const noexcept { return file_ >= 0; }
   [[nodiscard]] int get() const noexcept { return file_; }
 
-  /// False where the system could not store what was written (see errno).
+  /// False if the system could not store what was written (see errno).
   bool close() noexcept { return file_ < 0 || ::close(std::exchange(file_, -1)) == 0; }
 
  private:

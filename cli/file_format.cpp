@@ -37,13 +37,13 @@ const FileFormat& output_format(FormatTable table, const std::string& path,
   if (path == kStandardStream) return chosen != nullptr ? *chosen : fallback;
   const FileFormat* const named = format_of_path(table, path);
   if (named != nullptr && chosen != nullptr && named != chosen) {
-    throw Failure(ExitCode::usage, fmt::format("--format {} does not fit the name '{}'",
+    throw Failure(ExitCode::usage, fmt::format("--format {} does not match the name '{}'",
                                                chosen->name, printable(path)));
   }
   if (named != nullptr) return *named;
   if (chosen != nullptr) return *chosen;
   throw Failure(ExitCode::usage,
-                fmt::format("the name '{}' does not tell a format: give --format {}",
+                fmt::format("the name '{}' has no known extension: pass --format {}",
                             printable(path), names_of(table)));
 }
 

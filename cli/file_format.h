@@ -1,5 +1,5 @@
-// File formats by name and by the end of a file name: one table for images, one
-// for signals, and one set of rules for both.
+// File formats by name and by file extension: one table for images, one for signals, and the same
+// rules for both.
 #pragma once
 
 #include <filesystem>
@@ -17,16 +17,15 @@ struct FileFormat {
 
 using FormatTable = std::span<const FileFormat>;
 
-/// The format that the name of a file tells; null: none of the table.
+/// The format given by the extension of a file; null: none of the table.
 [[nodiscard]] const FileFormat* format_of_path(FormatTable table,
                                                const std::filesystem::path& path);
 
-/// The format that --format names; null: none of the table.
+/// The format with that name, as --format takes it; null: none of the table.
 [[nodiscard]] const FileFormat* format_of_name(FormatTable table, std::string_view name);
 
-/// The format of an output: the name of the file tells it, and `chosen` where
-/// that says nothing; `fallback` is for standard output. Throws Failure where
-/// the two contradict each other or neither is given.
+/// The format of an output: given by the file's extension, else by `chosen`; `fallback` is for
+/// standard output. Throws Failure if the two contradict each other or neither is given.
 [[nodiscard]] const FileFormat& output_format(FormatTable table, const std::string& path,
                                               const FileFormat* chosen, const FileFormat& fallback);
 

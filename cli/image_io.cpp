@@ -1,6 +1,6 @@
-// Images through libvips. Files are read and written as a whole, in memory: so
-// pipes need no code of their own, no name of a file can be taken for libvips'
-// option syntax, and output.h alone touches the disk.
+// Images through libvips. Files are read and written as a whole, in memory: so pipes need no
+// special code, no file name can be mistaken for libvips' option syntax, and only output.h writes
+// to disk.
 #include "image_io.h"
 
 #include <fmt/format.h>
@@ -42,19 +42,19 @@ constexpr std::array<FileFormat, 4> kFormats = {{{"png", kPngExtensions},
                                                  {"tiff", kTiffExtensions},
                                                  {"webp", kWebpExtensions}}};
 
-/// libvips can read far more than this command promises, some of it by large
-/// and less tried libraries. Only these are let in.
+/// libvips can read many more formats than this command supports, some of them through large and
+/// less tested libraries. Only these loaders are allowed.
 constexpr std::array<std::string_view, 4> kLoaders = {
     "VipsForeignLoadPngBuffer", "VipsForeignLoadJpegBuffer", "VipsForeignLoadTiffBuffer",
     "VipsForeignLoadWebpBuffer"};
 
-/// Values (pixels times bands) of one image; they take 8 GiB in memory.
+/// The most values (pixels times bands) of one image; they take 8 GiB in memory.
 constexpr std::int64_t kMostValues = std::int64_t{1} << 31;
 
 void drop_message(const char* /*domain*/, GLogLevelFlags /*level*/, const char* /*message*/,
                   void* /*data*/) {}
 
-/// libvips gathers one line an event, with the first one telling most.
+/// libvips collects one line per event; the first one says most.
 std::string first_line(const std::string& text) {
   return printable(text.substr(0, std::min(text.find('\n'), text.size())));
 }
@@ -65,8 +65,8 @@ std::string take_error(const vips::VError& error) {
   return message.empty() ? "unknown error of libvips" : message;
 }
 
-/// A worker thread of libvips may fail without any call saying so: what it left
-/// in the error buffer counts.
+/// A worker thread of libvips may fail without any call reporting it, so the error buffer is
+/// checked.
 void check_no_error_was_left() {
   if (*vips_error_buffer() != '\0') throw vips::VError();
 }
@@ -112,8 +112,8 @@ std::string name_of(const SampleType& type) {
   return fmt::format("{}{}", name(), type.bits);
 }
 
-/// libvips reports TIFF files of some sample types in the same way as damaged
-/// ones, so the type is checked first.
+/// libvips reports TIFF files with some sample types like damaged ones, so the type is checked
+/// first.
 void check_sample_type(std::span<const std::byte> bytes) {
   const std::optional<SampleType> type = tiff_sample_type(bytes);
   if (!type) return;
@@ -138,8 +138,8 @@ void check_colour(const VImage& image) {
       image.bands(), vips_enum_nick(VIPS_TYPE_INTERPRETATION, image.interpretation())));
 }
 
-/// Copies what describes the picture, not what describes the pixels' layout
-/// (every image has those fields).
+/// Copies the fields that describe the picture, not those that describe the layout of pixels (every
+/// image has those).
 void* copy_field(VipsImage* /*from*/, const char* name, GValue* value, void* to) {
   auto* const target = static_cast<VipsImage*>(to);
   if (vips_image_get_typeof(target, name) == 0) vips_image_set(target, name, value);
@@ -204,7 +204,7 @@ Image decode(std::span<const std::byte> bytes, Notes& notes) {
   const VImage opened = open_image(bytes);
   check_colour(opened);
   check_size(opened);
-  vips_error_clear();  // from here on, every error is one of the pixels
+  vips_error_clear();  // from here on, every error is about the pixels
   const int pages = vips_image_get_n_pages(opened.get_image());
   if (pages > 1) notes.push_back(fmt::format("only the first of {} pages is used", pages));
   const std::int64_t frames = png_animation_frames(bytes);
@@ -259,7 +259,7 @@ VipsInterpretation interpretation_for(const Image& image, int bits) {
   return image.colour_bands() == 1 ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_sRGB;
 }
 
-/// A libvips image over `pixels`, which must stay where they are.
+/// A libvips image over `pixels`, which must stay in place.
 VImage wrap(const Image& image, int bits, std::vector<std::byte>& pixels) {
   const VImage plain = VImage::new_from_memory(pixels.data(), pixels.size(), image.width,
                                                image.height, image.bands, vips_format(bits));
@@ -268,7 +268,7 @@ VImage wrap(const Image& image, int bits, std::vector<std::byte>& pixels) {
                                   ->set("xres", image.header->x_resolution)
                                   ->set("yres", image.header->y_resolution));
   copy_fields(image.header->fields, dressed);
-  // The EXIF block still tells how the camera was held, but the pixels are upright.
+  // The EXIF block still contains the camera's orientation, but the pixels are upright.
   if (vips_image_get_orientation(dressed.get_image()) > 1) dressed.set(VIPS_META_ORIENTATION, 1);
   return dressed;
 }
@@ -279,7 +279,7 @@ vips::VOption* save_options(std::string_view format, const Image& image, int bit
   if (format == "webp") {
     return VImage::option()->set("Q", quality)->set("lossless", quality == 100);
   }
-  // An ordinary TIFF ends at 4 GiB; packed data may come out a little larger.
+  // A classic TIFF is limited to 4 GiB; compressed data may be a little larger than the pixels.
   constexpr std::size_t large = std::size_t{1} << 31;
   return VImage::option()
       ->set("compression", VIPS_FOREIGN_TIFF_COMPRESSION_LZW)
@@ -289,11 +289,12 @@ vips::VOption* save_options(std::string_view format, const Image& image, int bit
 int stored_bits(const Image& image, const FileFormat& format, Notes& notes) {
   const bool holds_all = format.name == "tiff";
   if (image.bits == 32 && !holds_all) {
-    throw Failure(ExitCode::output,
-                  fmt::format("{} cannot hold floating point pixels; write tiff", format.name));
+    throw Failure(
+        ExitCode::output,
+        fmt::format("{} does not support floating point pixels; write tiff", format.name));
   }
   if (image.bits == 16 && !holds_all && format.name != "png") {
-    notes.push_back(fmt::format("{} cannot hold 16 bits; the result has 8", format.name));
+    notes.push_back(fmt::format("{} does not support 16 bits; the result has 8", format.name));
     return 8;
   }
   return image.bits;
@@ -318,12 +319,11 @@ FormatTable image_formats() {
 ImageLibrary::ImageLibrary() {
   g_log_set_default_handler(drop_message, nullptr);
   if (vips_init("tautstring") != 0) {
-    throw Failure(ExitCode::unexpected,
-                  "libvips does not start: " + first_line(vips_error_buffer()));
+    throw Failure(ExitCode::unexpected, "cannot start libvips: " + first_line(vips_error_buffer()));
   }
   vips_block_untrusted_set(1);
-  vips_cache_set_max(0);    // every image passes by once
-  vips_concurrency_set(1);  // decoders lose errors between their threads
+  vips_cache_set_max(0);    // every image is used once
+  vips_concurrency_set(1);  // decoders lose errors between threads
 }
 
 ImageLibrary::~ImageLibrary() {
@@ -337,7 +337,7 @@ float Image::full_scale() const noexcept {
 
 bool is_image(std::span<const std::byte> bytes) {
   const char* const loader = vips_foreign_find_load_buffer(bytes.data(), bytes.size());
-  vips_error_clear();  // not being an image at all is told in our own words
+  vips_error_clear();  // bytes that are not an image are reported in our own words
   return loader != nullptr && std::find(kLoaders.begin(), kLoaders.end(), loader) != kLoaders.end();
 }
 
@@ -365,7 +365,7 @@ std::vector<std::byte> encode_image(const Image& image, const FileFormat& format
   try {
     VImage stored = wrap(image, bits, pixels);
     if (format.name == "jpg" && image.has_alpha()) {
-      notes.emplace_back("jpg cannot hold alpha; the image is put on white");
+      notes.emplace_back("jpg does not support alpha; the image is placed on white");
       stored = stored.flatten(VImage::option()->set("background", 255));
     }
     return save(stored, format, save_options(format.name, image, bits, quality));

@@ -1,5 +1,4 @@
-// Images in memory, and their way from and to files through libvips. Only
-// image_io.cpp knows libvips.
+// Images in memory; reading and writing them through libvips. Only image_io.cpp uses libvips.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,8 @@ namespace tautstring::cli {
 /// PNG (the default for standard output), JPEG, TIFF, WebP.
 [[nodiscard]] FormatTable image_formats();
 
-/// libvips runs from the construction to the end of this object; no image may
-/// be read or written outside. It says nothing on the terminal by itself.
+/// Initializes libvips and shuts it down; images can only be read and written during the lifetime
+/// of this object. libvips prints nothing itself.
 class ImageLibrary {
  public:
   ImageLibrary();
@@ -25,12 +24,11 @@ class ImageLibrary {
   ~ImageLibrary();
 };
 
-/// What a file says about its pixels besides their values: colour profile,
-/// EXIF, resolution.
+/// The metadata of a file: colour profile, EXIF, resolution.
 struct ImageHeader;
 
-/// Pixels as float32, whatever they are in the file: (height, width, bands),
-/// integers with their own values.
+/// Pixels as float32, whatever their type in the file: (height, width, bands); integers keep their
+/// values.
 struct Image {
   int width = 0;
   int height = 0;
@@ -42,26 +40,25 @@ struct Image {
   [[nodiscard]] bool has_alpha() const noexcept { return bands % 2 == 0; }
   [[nodiscard]] int colour_bands() const noexcept { return has_alpha() ? bands - 1 : bands; }
 
-  /// The largest value of the pixel type (1 for floating point): what --lam is
-  /// measured in.
+  /// The largest value of the pixel type (1 for floating point): the unit of --lam.
   [[nodiscard]] float full_scale() const noexcept;
 };
 
 using Notes = std::vector<std::string>;
 
-/// Whether the bytes begin as an image of a known format does.
+/// Whether the bytes begin like an image of a known format.
 [[nodiscard]] bool is_image(std::span<const std::byte> bytes);
 
-/// Reads the bytes of the file `path` and turns the image upright. Adds to
-/// `notes` what a person should know. Throws Failure.
+/// Reads the bytes of the file `path` and turns the image upright. Adds to `notes` what the user
+/// should know. Throws Failure.
 [[nodiscard]] Image decode_image(std::span<const std::byte> bytes, const std::string& path,
                                  Notes& notes);
 
 /// The same from a file ("-": standard input).
 [[nodiscard]] Image load_image(const std::string& path, Notes& notes);
 
-/// The bytes of an image file. `quality` (1 to 100) is for JPEG and WebP, where
-/// 100 means lossless. Throws Failure.
+/// The bytes of an image file. `quality` (1 to 100) is for JPEG and WebP; for WebP, 100 means
+/// lossless. Throws Failure.
 [[nodiscard]] std::vector<std::byte> encode_image(const Image& image, const FileFormat& format,
                                                   int quality, Notes& notes);
 

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_folder(const fs::path& path) {
-  std::error_code ignored;  // what cannot be looked at is told when it is opened
+  std::error_code ignored;  // errors are reported when the file is opened
   return fs::is_directory(path, ignored);
 }
 
@@ -33,8 +33,8 @@ bool is_subfolder(const fs::directory_entry& entry) {
   return entry.symlink_status(ignored).type() == fs::file_type::directory;
 }
 
-/// By its name; pipes and devices are none. What cannot be looked at, such as a
-/// link to nowhere, is told when it is opened.
+/// By the extension; not for pipes and devices. An entry that cannot be examined, such as a broken
+/// link, is reported when it is opened.
 bool is_image_file(const fs::directory_entry& entry) {
   if (format_of_path(image_formats(), entry.path()) == nullptr) return false;
   std::error_code ignored;
@@ -43,14 +43,13 @@ bool is_image_file(const fs::directory_entry& entry) {
          type == fs::file_type::none;
 }
 
-/// An image below a folder, relative to it; or a folder and why it cannot be read.
+/// An image below a folder, with its relative path; or a folder and why it cannot be read.
 struct Found {
   fs::path path;
   std::string error;
 };
 
-/// `skipped` is not entered: results that lie inside the input folder are not
-/// inputs the next time.
+/// `skipped` is not entered: results inside the input folder are not inputs the next time.
 std::vector<Found> find_images(const fs::path& top, const fs::path& skipped, bool recursive) {
   std::vector<Found> found;
   std::vector<fs::path> folders = {top};
@@ -111,7 +110,7 @@ ImageJobs folder_jobs(const fs::path& input, const OutputOptions& output, bool r
     }
     job.format = &format_for(job.output, output);
     if (!taken.insert(name).second) {
-      job.error = fmt::format("'{}' is the output of another file already", printable(job.output));
+      job.error = fmt::format("'{}' is already the output of another file", printable(job.output));
     }
     result.jobs.push_back(std::move(job));
   }
@@ -119,7 +118,7 @@ ImageJobs folder_jobs(const fs::path& input, const OutputOptions& output, bool r
     throw Failure(ExitCode::input,
                   fmt::format("there are no images ({}) in '{}'{}", names_of(image_formats()),
                               printable(input.string()),
-                              recursive ? "" : "; use --recursive to look into its folders"));
+                              recursive ? "" : "; use --recursive to include its folders"));
   }
   return result;
 }
@@ -128,7 +127,7 @@ ImageJobs file_jobs(const std::string& input, const OutputOptions& output) {
   fs::path target(output.path);
   if (output.path != kStandardStream && (output.path.ends_with('/') || is_folder(target))) {
     if (input == kStandardStream) {
-      throw Failure(ExitCode::usage, fmt::format("'{}' is a folder: give the output a file name",
+      throw Failure(ExitCode::usage, fmt::format("'{}' is a folder: the output needs a file name",
                                                  printable(output.path)));
     }
     target /= mirrored(fs::path(input).filename(), output.format);

@@ -1,4 +1,4 @@
-// Which images are read and where their results go.
+// Which images are read and where the results are written.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tautstring::cli {
 
-/// One image to work on. `error` tells why it cannot be started at all.
+/// One image to process. `error` says why it cannot be processed at all.
 struct ImageJob {
   std::string input;
   std::string output;
@@ -21,8 +21,8 @@ struct ImageJobs {
   std::vector<ImageJob> jobs;  // sorted by name
 };
 
-/// A file goes to a file, a folder into a folder of the same structure. A file
-/// may also go into a folder, under its own name. Throws Failure.
+/// The result of a file is a file, that of a folder a folder of the same structure. The result of a
+/// file may also be written into a folder, under the input's name. Throws Failure.
 [[nodiscard]] ImageJobs list_image_jobs(const std::string& input, const OutputOptions& output,
                                         bool recursive);
 

@@ -12,8 +12,8 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1A\n";
 
-/// Unsigned integers at any place of a file, in its byte order. A read past the
-/// end gives nothing.
+/// Unsigned integers at any offset of a file, in its byte order. A read past the end returns an
+/// empty value.
 class Fields {
  public:
   Fields(Bytes bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
@@ -55,8 +55,8 @@ std::size_t size_of_type(std::uint64_t type) {
   }
 }
 
-/// The first value of the directory entry at `entry`. All samples of an image
-/// that libvips reads are alike.
+/// The first value of the directory entry at `entry`. In images that libvips reads, all samples
+/// have the same type.
 std::optional<std::uint64_t> first_value(const Fields& fields, const TiffLayout& layout,
                                          std::uint64_t entry) {
   const auto type = fields.at(entry + 2, 2);
@@ -65,7 +65,7 @@ std::optional<std::uint64_t> first_value(const Fields& fields, const TiffLayout&
   const std::size_t size = size_of_type(*type);
   if (size == 0 || *count == 0) return std::nullopt;
   const std::uint64_t place = entry + 4 + layout.offset_size;
-  // Values that fit the entry stand in it.
+  // Values that fit into the entry are stored in it.
   if (*count <= layout.offset_size / size) return fields.at(place, size);
   const auto elsewhere = fields.at(place, layout.offset_size);
   return elsewhere ? fields.at(*elsewhere, size) : std::nullopt;

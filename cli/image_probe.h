@@ -1,5 +1,5 @@
-// What image files say about themselves and libvips does not pass on. Reads a
-// few header fields; trusts nothing in the file and never fails.
+// Properties of image files that libvips does not report. Reads a few header fields; trusts nothing
+// in the file and never fails.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,12 @@ struct SampleType {
   bool operator==(const SampleType&) const = default;
 };
 
-/// The samples of the first image of a TIFF file (also BigTIFF). Nothing where
-/// the bytes are no TIFF file or its first directory cannot be read.
+/// The sample type of the first image of a TIFF file (also BigTIFF). Empty if the bytes are not a
+/// TIFF file or its first directory cannot be read.
 [[nodiscard]] std::optional<SampleType> tiff_sample_type(std::span<const std::byte> bytes);
 
-/// The number of animation frames of a PNG file, from the chunk acTL before its
-/// pixels; 0 where it is not animated or the bytes are no PNG file.
+/// The number of animation frames of a PNG file, from the chunk acTL before its pixels; 0 if it is
+/// not animated or the bytes are not a PNG file.
 [[nodiscard]] std::int64_t png_animation_frames(std::span<const std::byte> bytes);
 
 }  // namespace tautstring::cli

@@ -1,4 +1,4 @@
-// The fields and the words.
+// The fields and texts of the reports.
 #include "image_report.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::string words_of(const Convergence& convergence) {
 void note_early_stop(const ImageTask& task, const std::optional<Convergence>& convergence,
                      Notes& notes) {
   if (!convergence || convergence->converged || task.solver.tol == 0) return;
-  notes.push_back(fmt::format("stopped after {}, which is above --tol {}; allow more --iterations",
+  notes.push_back(fmt::format("stopped after {}, above --tol {}; allow more --iterations",
                               words_of(*convergence), task.solver.tol));
 }
 

@@ -1,5 +1,5 @@
-// What smooth, sharpen and compare tell alike: what was asked for, and how near a
-// whole image came to its solution.
+// The common part of the reports of smooth, sharpen and compare: the parameters, and how close a
+// whole image is to its solution.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace tautstring::cli {
 
-/// Adds what was asked for.
+/// Adds the parameters.
 void add_task(Json& json, const ImageTask& task);
 
-/// Adds how near the solution is, where there is something to tell.
+/// Adds how close the result is to the solution, if that was measured.
 void add_convergence(Json& json, const std::optional<Convergence>& convergence);
 
-/// The same in a few words.
+/// The same as a short text.
 [[nodiscard]] std::string words_of(const Convergence& convergence);
 
-/// Adds a note where the tolerance that was asked for was not reached.
+/// Adds a note if the requested tolerance was not reached.
 void note_early_stop(const ImageTask& task, const std::optional<Convergence>& convergence,
                      Notes& notes);
 

@@ -198,7 +198,7 @@ void add_command(CLI::App& app, Action& chosen, const char* name, Mode mode,
   command->add_option("OUTPUT", options->output.path, "Image, folder, or - for standard output")
       ->required();
   add_image_options(*command, *options);
-  command->add_flag("-r,--recursive", options->recursive, "Also the folders inside a folder");
+  command->add_flag("-r,--recursive", options->recursive, "Include the folders inside a folder");
   command->callback([options, command, &chosen] {
     check_image_options(*command, *options);
     chosen = [options] {
@@ -212,8 +212,7 @@ void add_command(CLI::App& app, Action& chosen, const char* name, Mode mode,
 
 void add_smooth_and_sharpen(CLI::App& app, Action& chosen) {
   add_command(app, chosen, "smooth", Mode::smooth, "Smooth images: flat areas, sharp edges");
-  add_command(app, chosen, "sharpen", Mode::sharp,
-              "Sharpen images: the smoothed-away part is added once more");
+  add_command(app, chosen, "sharpen", Mode::sharp, "Sharpen images: add what smoothing removes");
 }
 
 }  // namespace tautstring::cli

@@ -1,4 +1,4 @@
-// tautstring info: what this build can do, and what is in a file.
+// tautstring info: the capabilities of this build, and the content of files.
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -43,7 +43,7 @@ Json build_info() {
           {"signal_formats", format_names(signal_formats())}};
 }
 
-/// A line of one pixel has no neighbours: no mean, null in JSON.
+/// Lines of one pixel have no neighbours: the mean is null in JSON.
 Json mean_difference(const Image& image, Axis axis, Executor& executor) {
   const double pairs = pair_count(image, axis);
   return pairs > 0 ? Json(total_variation(image, axis, executor) / pairs) : Json(nullptr);
@@ -52,7 +52,7 @@ Json mean_difference(const Image& image, Axis axis, Executor& executor) {
 Json image_info(const std::string& path, std::span<const std::byte> bytes, Executor& executor) {
   Notes notes;
   const Image image = decode_image(bytes, path, notes);
-  // Alpha is left out of the range, as it is left out of everything else.
+  // Alpha is excluded from the range, as from everything else.
   float lowest = image.pixels.front();
   float highest = lowest;
   for (std::size_t i = 0; i < image.pixels.size(); ++i) {
@@ -76,7 +76,7 @@ Json image_info(const std::string& path, std::span<const std::byte> bytes, Execu
   return info;
 }
 
-/// The largest lam_max of all signals in the file; nothing where there is none.
+/// The largest lam_max of all signals in the file; empty if there are none.
 std::optional<double> signal_lam_max(const Signal& signal, int dim, Executor& executor) {
   if (signal.samples.count() == 0) return std::nullopt;
   const ConstView samples = view_of(signal.samples);
@@ -125,7 +125,7 @@ Json signal_info(const std::string& path, std::span<const std::byte> bytes, Exec
           {"lam_max", number(signal_lam_max(signal, dim, executor))}};
 }
 
-/// The name of a file tells it; a pipe has none, so its bytes do.
+/// By the extension of a file; a pipe has none, so by its bytes.
 bool is_signal(const std::string& path, std::span<const std::byte> bytes) {
   if (path == kStandardStream) return has_npy_magic(bytes) || !is_image(bytes);
   return format_of_path(signal_formats(), path) != nullptr;
@@ -137,7 +137,7 @@ Json file_info(const std::string& path, Executor& executor) {
                                 : image_info(path, bytes, executor);
 }
 
-/// file_info, or what went wrong: one bad file must not hide the others.
+/// file_info, or the error: one bad file must not hide the others.
 Json file_info_or_error(const std::string& path, Executor& executor, ExitCode& result) {
   try {
     return file_info(path, executor);
@@ -173,7 +173,7 @@ ExitCode run_info(const InfoOptions& options) {
 void add_info(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<InfoOptions>();
   CLI::App* const command =
-      app.add_subcommand("info", "Tell what this build can do, or what is in files");
+      app.add_subcommand("info", "Show the capabilities of this build, or what is in files");
   command->add_option("FILE", options->files,
                       std::string("Images and signal files, or ") + kStandardInputHelp);
   command->add_flag("--json", options->json, "Report as one JSON object");

@@ -1,5 +1,5 @@
-// Reading with plain POSIX calls: they say why a file cannot be read, and treat
-// files, pipes and devices alike.
+// Reading with plain POSIX calls: they report why a file cannot be read, and treat files, pipes and
+// devices alike.
 #include "input.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ namespace {
   throw Failure(ExitCode::input, fmt::format("cannot read {}: {}", input_name(path), why));
 }
 
-/// The length of a regular file: enough room to read it in one go.
+/// The length of a regular file, to read it in one go.
 std::optional<std::size_t> regular_size(int file) {
   struct stat status = {};
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -35,7 +35,7 @@ std::vector<std::byte> read_all(int file, const std::string& path, std::size_t p
   constexpr std::size_t step = std::size_t{1} << 16;
   const std::optional<std::size_t> expected = regular_size(file);
   const std::size_t limit = expected ? std::numeric_limits<std::size_t>::max() - 1 : pipe_limit;
-  std::vector<std::byte> bytes(expected.value_or(0) + 1);  // one more, to see the end at once
+  std::vector<std::byte> bytes(expected.value_or(0) + 1);  // one more, to detect the end at once
   std::size_t size = 0;
   while (true) {
     if (size == bytes.size()) bytes.resize(std::min(size + size / 2 + step, limit + 1));
@@ -44,7 +44,7 @@ std::vector<std::byte> read_all(int file, const std::string& path, std::size_t p
     if (count < 0 && errno != EINTR) fail(path, std::strerror(errno));
     if (count > 0) size += static_cast<std::size_t>(count);
     if (size > limit) {
-      fail(path, fmt::format("it gives more than {} bytes, the limit for all but regular files; "
+      fail(path, fmt::format("it provides more than {} bytes, the limit for all but regular files; "
                              "save it to a file, which may have any size",
                              limit));
     }

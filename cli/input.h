@@ -7,22 +7,21 @@
 
 namespace tautstring::cli {
 
-/// How a file is called on the command line when it is a pipe.
+/// The name of standard input and standard output on the command line.
 inline constexpr const char* kStandardStream = "-";
 
-/// The most bytes that are read from anything but a regular file: a pipe or a
-/// device, standard input among them, may never end. The largest image that is
-/// supported has this size with 16 bits and without compression.
+/// The most bytes read from anything but a regular file: a pipe or a device, including standard
+/// input, may never end. The largest supported image has this size at 16 bits without compression.
 inline constexpr std::size_t kPipeLimit = std::size_t{4} << 30;
 
-/// Completes the help of an option that takes an input.
+/// The end of the help text of an option that takes an input.
 inline constexpr const char* kStandardInputHelp = "- for standard input (a pipe: up to 4 GiB)";
 
 /// "'photo.png'" or "standard input", for messages.
 [[nodiscard]] std::string input_name(const std::string& path);
 
-/// All bytes of a file, or of standard input for "-". Throws Failure, also where
-/// a pipe or device gives more than `pipe_limit` bytes.
+/// All bytes of a file, or of standard input for "-". Throws Failure, also if a pipe or device
+/// provides more than `pipe_limit` bytes.
 [[nodiscard]] std::vector<std::byte> read_input(const std::string& path,
                                                 std::size_t pipe_limit = kPipeLimit);
 

@@ -1,6 +1,6 @@
 // Reading and writing .npy. The header of such a file is a Python dictionary:
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-// Only that form is understood; nothing is ever evaluated.
+// Only this form is accepted; nothing is ever evaluated.
 #include "npy.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;  // of the data in files that NumPy writes
 constexpr bool kNativeBigEndian = std::endian::native == std::endian::big;
 
-/// What the header says.
+/// The content of the header.
 struct Header {
   std::string descr;
   bool fortran_order = false;
@@ -62,7 +62,7 @@ class HeaderParser {
       }
     }
     skip_blanks();
-    if (!text_.empty()) throw FormatError("the npy header goes on after its end");
+    if (!text_.empty()) throw FormatError("the npy header continues after its closing brace");
     if (!descr || !order || !shape) {
       throw FormatError("the npy header needs 'descr', 'fortran_order' and 'shape'");
     }
@@ -144,7 +144,7 @@ class HeaderParser {
   std::string_view text_;
 };
 
-/// The bytes of the file, cut in two.
+/// The two parts of the file.
 struct Parts {
   std::string_view header;
   std::span<const std::byte> data;
@@ -156,7 +156,7 @@ Parts split(std::span<const std::byte> bytes) {
   if (bytes.size() < version_at + 2) throw FormatError("the npy file ends within its header");
   const int version = std::to_integer<int>(bytes[version_at]);
   if (version < 1 || version > 3) {
-    throw FormatError(fmt::format("npy format version {} is not known (1 to 3 are)", version));
+    throw FormatError(fmt::format("npy format version {} is not supported (1 to 3 are)", version));
   }
   const std::size_t length_size = version == 1 ? 2 : 4;
   const std::size_t header_at = version_at + 2 + length_size;
@@ -198,7 +198,7 @@ ElementType parse_element_type(const std::string& descr) {
 std::size_t checked_count(const std::vector<std::int64_t>& shape, std::size_t element_size) {
   if (shape.size() > static_cast<std::size_t>(kMaxDims)) {
     throw FormatError(
-        fmt::format("{} dimensions are too many (at most {})", shape.size(), kMaxDims));
+        fmt::format("{} dimensions are not supported (at most {} are)", shape.size(), kMaxDims));
   }
   std::uint64_t room = std::numeric_limits<std::int64_t>::max() / element_size;
   bool empty = false;
@@ -253,7 +253,7 @@ void convert_elements(const ElementType& type, SampleArray& array) {
       array.data = integers_to_float64<std::int8_t, std::int16_t, std::int32_t, std::int64_t>(
           array.data, type.size);
       return;
-    default:  // a boolean is a byte of 0 or 1
+    default:  // a boolean is one byte, 0 or 1
       array.data = integers_to_float64<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
           array.data, type.size);
   }

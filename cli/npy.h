@@ -1,5 +1,5 @@
-// NumPy's .npy format, versions 1 to 3. The reader trusts nothing in the file:
-// every size is checked against the file's length before memory is asked for.
+// NumPy's .npy format, versions 1 to 3. The reader trusts nothing in the file: every size is
+// checked against the file's length before memory is allocated.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace tautstring::cli {
 
-/// Whether the bytes begin as every .npy file does.
+/// Whether the bytes begin like an .npy file.
 [[nodiscard]] bool has_npy_magic(std::span<const std::byte> bytes);
 
-/// Reads f2, f4 and f8 as they are; integers and booleans become float64.
+/// Reads f2, f4 and f8 unchanged; integers and booleans become float64.
 /// Throws FormatError.
 [[nodiscard]] SampleArray parse_npy(std::span<const std::byte> bytes);
 
-/// Writes dtype, byte order and element order as the array says.
+/// Writes the dtype, byte order and element order of the array.
 [[nodiscard]] std::vector<std::byte> format_npy(const SampleArray& array);
 
 }  // namespace tautstring::cli

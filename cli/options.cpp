@@ -25,8 +25,8 @@ constexpr std::array<Choice<Method2d>, 2> kMethods = {
     {{"accelerated", Method2d::accelerated}, {"dykstra", Method2d::dykstra}}};
 constexpr std::array<Choice<Mode>, 2> kModes = {{{"smooth", Mode::smooth}, {"sharp", Mode::sharp}}};
 
-/// Adds an option whose text `parse` turns into a value, or into nothing where
-/// it is not `allowed`.
+/// Adds an option. `parse` converts its text to a value, or returns nothing if the text is not
+/// `allowed`.
 template <class Value, class Parse>
 CLI::Option* add_parsed(CLI::App& command, const std::string& name, Value& value,
                         const std::string& type, const std::string& description,
@@ -94,16 +94,16 @@ constexpr const char* kMethod = "--method";
 constexpr const char* kIterations = "--iterations";
 constexpr const char* kTol = "--tol";
 
-/// How whole images are solved.
+/// The options of the solver of whole images.
 void add_solver(CLI::App& command, Solver2d& solver) {
   add_choice(command, kMethod, solver.method, kMethods,
-             "How 2d iterates: with momentum, or as the paper's Algorithm 1 without");
+             "Iterative method of 2d: with momentum, or the paper's Algorithm 1 without");
   add_whole_number(command, kIterations, solver.iterations, 1, kMostIterations,
-                   "How often 2d goes over rows and columns at most")
+                   "Maximum number of 2d iterations over rows and columns")
       ->default_str(fmt::format("{}", solver.iterations));
   add_parsed(command, kTol, solver.tol, "NUMBER",
-             "2d stops once the objective is proven to be within this part of its optimum; 0: "
-             "after all --iterations",
+             "2d stops when the duality gap is at most this fraction of the objective; 0: do all "
+             "--iterations",
              "a number >= 0", parse_tol)
       ->default_str(fmt::format("{}", solver.tol));
 }
@@ -112,7 +112,7 @@ void add_solver(CLI::App& command, Solver2d& solver) {
 
 CLI::Option* add_lam(CLI::App& command, double& lam, const std::string& unit) {
   return add_parsed(command, "--lam", lam, "NUMBER",
-                    "How strong: a number >= 0 or inf, in units of " + unit, "a number >= 0 or inf",
+                    "Strength: a number >= 0 or inf, in units of " + unit, "a number >= 0 or inf",
                     parse_lam);
 }
 
@@ -127,12 +127,12 @@ void add_dim(CLI::App& command, std::optional<int>& dim, const std::string& desc
 
 void add_threads(CLI::App& command, int& threads) {
   add_whole_number(command, "--threads", threads, 1, kMostThreads,
-                   "How many threads work at once (default: all)");
+                   "Number of threads (default: all)");
 }
 
 void add_report(CLI::App& command, ReportOptions& report) {
   command.add_flag("--json", report.json, "Report as one JSON object");
-  command.add_flag("--quiet", report.quiet, "Say nothing but errors");
+  command.add_flag("--quiet", report.quiet, "Print only errors");
 }
 
 void add_output(CLI::App& command, OutputOptions& output, FormatTable formats,
@@ -150,9 +150,9 @@ void add_image_options(CLI::App& command, ImageOptions& options) {
   add_lam(command, options.task.lam, "the full range of the pixel type")
       ->default_str(fmt::format("{}", options.task.lam));
   add_choice(command, "--direction", options.task.direction, kDirections,
-             "The whole image, or each row or each column by itself");
+             "The whole image, or each row or each column on its own");
   add_solver(command, options.task.solver);
-  add_output(command, options.output, image_formats(), "Format where no file name tells it");
+  add_output(command, options.output, image_formats(), "Format if not given by a file extension");
   add_whole_number(command, "--quality", options.quality, 1, 100,
                    "Quality of JPEG and WebP; WebP with 100 is lossless")
       ->default_str(fmt::format("{}", options.quality));
@@ -166,7 +166,7 @@ void check_image_options(const CLI::App& command, const ImageOptions& options) {
     const CLI::Option& option = *command.get_option(name);
     if (option.count() == 0) continue;
     throw CLI::ValidationError(
-        name, fmt::format("goes with --direction 2d alone, got '{}' with --direction {}",
+        name, fmt::format("only for --direction 2d, got '{}' with --direction {}",
                           excerpt(option.results().back()), name_of(options.task.direction)));
   }
 }

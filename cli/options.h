@@ -1,6 +1,6 @@
-// Options that several subcommands share, each defined once. Every value is
-// checked while the command line is read, so a wrong one is told before any
-// work starts: which option, what was given, what is allowed.
+// Options that several subcommands share, each defined once. Every value is checked while the
+// command line is read, so an invalid one is reported before any work starts: the option, the given
+// value and the allowed values.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,10 +16,10 @@
 
 namespace tautstring::cli {
 
-/// What the command line asks for, ready to run.
+/// The action of the command line, ready to run.
 using Action = std::function<ExitCode()>;
 
-/// How results are told.
+/// How results are reported.
 struct ReportOptions {
   bool json = false;
   bool quiet = false;
@@ -27,10 +27,10 @@ struct ReportOptions {
   [[nodiscard]] Verbosity verbosity() const { return quiet ? Verbosity::quiet : Verbosity::normal; }
 };
 
-/// Where a result goes.
+/// Where a result is written.
 struct OutputOptions {
   std::string path = "-";
-  const FileFormat* format = nullptr;  // null: the name tells it
+  const FileFormat* format = nullptr;  // null: given by the extension
   bool force = false;
 
   [[nodiscard]] Overwrite overwrite() const { return force ? Overwrite::yes : Overwrite::no; }
@@ -52,17 +52,17 @@ void add_dim(CLI::App& command, std::optional<int>& dim, const std::string& desc
 void add_threads(CLI::App& command, int& threads);
 void add_report(CLI::App& command, ReportOptions& report);
 
-/// OUTPUT's --format and --force.
+/// --format and --force, for OUTPUT.
 void add_output(CLI::App& command, OutputOptions& output, FormatTable formats,
                 const std::string& format_description);
 
-/// Everything in ImageOptions but the two names and the mode.
+/// All options of ImageOptions except the two file names and the mode.
 void add_image_options(CLI::App& command, ImageOptions& options);
 
-/// Throws CLI::ValidationError where options were given that do not go together.
+/// Throws CLI::ValidationError if incompatible options were given.
 void check_image_options(const CLI::App& command, const ImageOptions& options);
 
-/// The names as they are typed, for reports.
+/// The names as typed on the command line, for reports.
 [[nodiscard]] std::string name_of(Direction direction);
 [[nodiscard]] std::string name_of(Mode mode);
 [[nodiscard]] std::string name_of(Method2d method);

@@ -58,7 +58,7 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// The temporary file that exists right now, for the signal handler. Null: none.
+/// The current temporary file, for the signal handler. Null: none.
 std::atomic<const char*> pending_file = nullptr;
 static_assert(std::atomic<const char*>::is_always_lock_free, "a signal handler reads it");
 
@@ -70,12 +70,12 @@ extern "C" void remove_pending_file(int signal_number) {
 
 void remove_pending_file_when_interrupted() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    // An ignored signal stays ignored (nohup).
+    // A signal that is ignored (nohup) stays ignored.
     if (signal(number, remove_pending_file) == SIG_IGN) signal(number, SIG_IGN);
   }
 }
 
-/// A file in `folder` with a name of its own, removed unless it is moved away.
+/// A file in `folder` with a unique name, removed unless it is renamed.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& folder) : file_(create(folder)) {
@@ -92,8 +92,8 @@ class TemporaryFile {
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   [[nodiscard]] bool close() noexcept { return file_.close(); }
 
-  /// Gives the file its final name. False on failure, with errno set (EEXIST:
-  /// there is one and it may not be replaced).
+  /// Gives the file its final name. False on failure, with errno set (EEXIST: the name exists and
+  /// may not be replaced).
   [[nodiscard]] bool move_to(const fs::path& target, Overwrite overwrite) {
     moved_ = overwrite == Overwrite::yes ? std::rename(path_.c_str(), target.c_str()) == 0
                                          : rename_to_free_name(target);
@@ -101,7 +101,7 @@ class TemporaryFile {
   }
 
  private:
-  /// Sets path_. A name that is taken belongs to somebody else: another is tried.
+  /// Sets path_. If a name exists, it belongs to another program, and the next one is tried.
   FileDescriptor create(const fs::path& folder) {
     static const bool handler_is_set = (remove_pending_file_when_interrupted(), true);
     static_cast<void>(handler_is_set);
@@ -120,8 +120,8 @@ class TemporaryFile {
       return true;
     }
     if (errno != EINVAL && errno != ENOSYS) return false;
-    // Some file systems do not know RENAME_NOREPLACE. A hard link never replaces
-    // a file either; where even that is missing, a check and a rename must do.
+    // Some file systems do not support RENAME_NOREPLACE. A hard link never replaces a file either;
+    // without hard links, use a check and a rename.
     if (link(path_.c_str(), target.c_str()) == 0) return unlink(path_.c_str()) == 0;
     if (errno == EEXIST) return false;
     if (would_overwrite(target)) {
@@ -133,7 +133,7 @@ class TemporaryFile {
 
   static constexpr int kMostAttempts = 100;
 
-  fs::path path_;  // stands before file_, whose making sets it
+  fs::path path_;  // before file_, whose initialization sets it
   FileDescriptor file_;
   bool moved_ = false;
 };
@@ -165,13 +165,13 @@ void write_file(const fs::path& path, std::span<const std::byte> bytes, Overwrit
   }
   if (overwrite == Overwrite::no && would_overwrite(path)) fail_exists(path);
 
-  // A link to a file stays a link: what it points to is replaced.
+  // A link to a file stays a link: its target is replaced.
   std::error_code unresolved;
   const fs::path resolved = exists ? fs::canonical(path, unresolved) : path;
   const fs::path& target = unresolved ? path : resolved;
 
   TemporaryFile file(folder_of(target));
-  // A private file that is replaced stays private.
+  // The replacement of a private file is private.
   if (exists && fchmod(file.descriptor(), old.st_mode & 07777) != 0) fail_write(path, errno);
   if (!write_all(file.descriptor(), bytes) || !file.close()) fail_write(path, errno);
   if (file.move_to(target, overwrite)) return;
@@ -186,7 +186,8 @@ void write_output(const std::string& path, std::span<const std::byte> bytes, Ove
     return;
   }
   if (content == Content::binary && isatty(STDOUT_FILENO) != 0) {
-    throw Failure(ExitCode::usage, "standard output is a terminal; send it to a file or a pipe");
+    throw Failure(ExitCode::usage,
+                  "standard output is a terminal; redirect it to a file or a pipe");
   }
   write_stdout({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
@@ -197,7 +198,7 @@ void check_output(const std::string& path, Overwrite overwrite) {
 }
 
 bool would_overwrite(const fs::path& path) {
-  std::error_code ignored;  // what cannot be looked at is told when it is written
+  std::error_code ignored;  // errors are reported when the file is written
   const fs::file_type type = fs::symlink_status(path, ignored).type();
   if (type == fs::file_type::symlink)
     return fs::is_regular_file(path, ignored) || !fs::exists(path, ignored);

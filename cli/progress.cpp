@@ -72,7 +72,7 @@ void Progress::error(std::string_view message) {
 
 void Progress::draw(std::size_t index, std::string_view name) {
   const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  // The last column stays free: some terminals wrap as soon as it is written.
+  // Leaves the last column free: some terminals wrap as soon as it is written.
   const std::size_t width = terminal_width() - 1;
   write_stderr("\r\x1b[K" + progress_line(index, files_, seconds, name, width));
   is_drawn_ = true;

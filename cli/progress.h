@@ -1,5 +1,5 @@
-// What a person sees on standard error while a command works: messages, and a
-// progress bar where standard error is a terminal.
+// Output to standard error while a command works: messages, and a progress bar if standard error is
+// a terminal.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace tautstring::cli {
 
 enum class Verbosity { normal, quiet };
 
-/// Standard error is the last resort: if it is closed, there is nobody to tell.
+/// Errors are ignored: if standard error is closed, there is nowhere to report them.
 void write_stderr(std::string_view text);
 
 void print_error(std::string_view message);
@@ -24,13 +24,13 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Says that the work on file number `index` (from 0) begins.
+  /// Starts the work on file number `index` (from 0).
   void start(std::size_t index, std::string_view name);
 
-  /// Takes the bar away.
+  /// Removes the bar.
   void finish() { erase(); }
 
-  /// Messages go above the bar. Notes are left out when quiet, errors never.
+  /// Messages are printed above the bar. Notes are omitted with --quiet, errors never.
   void note(std::string_view message);
   void error(std::string_view message);
 

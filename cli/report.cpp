@@ -1,4 +1,4 @@
-// Layout of reports.
+// The layout of reports.
 #include "report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Sizes, places and values of a SampleArray.
+// Sizes, indices and values of a SampleArray.
 #include "sample_array.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// An array of samples in memory, as signal files hold it. Knows no file format.
+// An array of samples in memory, as stored in signal files. Independent of the file format.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +20,20 @@ struct SampleArray {
   [[nodiscard]] std::int64_t count() const;
   [[nodiscard]] std::vector<std::int64_t> strides() const;
 
-  /// The sample at a place of the memory, as stored.
+  /// The sample at an offset in memory, as stored.
   [[nodiscard]] double at(std::int64_t offset) const;
 };
 
 [[nodiscard]] View view_of(SampleArray& array);
 [[nodiscard]] ConstView view_of(const SampleArray& array);
 
-/// A view of other samples that lie in memory just as those of `array` do.
+/// A view of other samples with the memory layout of `array`.
 [[nodiscard]] View view_like(const SampleArray& array, double* data);
 
-/// Where the sample at `offset` stands: one index a dimension.
+/// The position of the sample at `offset`: one index per dimension.
 [[nodiscard]] std::vector<std::int64_t> index_of(const SampleArray& array, std::int64_t offset);
 
-/// "float32", as NumPy says it.
+/// "float32", as NumPy names it.
 [[nodiscard]] std::string name_of(DType dtype);
 
 /// "(3, 4)", as NumPy writes a shape or an index.

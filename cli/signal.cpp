@@ -32,7 +32,7 @@ struct SignalOptions {
   ReportOptions report;
 };
 
-/// The dimension to work along, counted from the first.
+/// The dimension of the signals, counted from the first.
 int resolve_dim(const SignalOptions& options, const Signal& signal) {
   const int ndim = static_cast<int>(signal.samples.shape.size());
   const int dim = options.dim.value_or(signal.default_dim());
@@ -46,7 +46,7 @@ int resolve_dim(const SignalOptions& options, const Signal& signal) {
   return dim < 0 ? dim - lowest : dim;
 }
 
-/// The rows of a solution and where each of them is constant.
+/// The rows of a solution and their constant segments.
 struct Solution {
   std::vector<std::uint32_t> partition;
   std::int64_t rows = 0;
@@ -163,10 +163,10 @@ ExitCode run_signal(const SignalOptions& options) {
   const FileFormat* const npy = format_of_name(signal_formats(), "npy");
   if (options.segments && (options.output.format == npy ||
                            format_of_path(signal_formats(), options.output.path) == npy)) {
-    throw Failure(ExitCode::usage, "--segments: a list of segments does not go into npy");
+    throw Failure(ExitCode::usage, "--segments: npy cannot store a list of segments");
   }
   if (!options.segments && options.output.path != kStandardStream) {
-    // Told before the work: a name that fits no format.
+    // Reports an unknown extension before the work starts.
     static_cast<void>(output_format(signal_formats(), options.output.path, options.output.format,
                                     signal_formats()[0]));
   }
@@ -197,14 +197,14 @@ void add_signal(CLI::App& app, Action& chosen) {
       ->default_str(kStandardStream);
   add_lam(*command, options->lam, "the samples")->required();
   add_mode(*command, options->mode);
-  add_dim(*command, options->dim,
-          "Dimension that the signals run along (default: -1 for npy, 0 for csv)");
-  command->add_option("--weights", options->weights, "npy or csv file with a weight a sample")
+  add_dim(*command, options->dim, "Dimension of the signals (default: -1 for npy, 0 for csv)");
+  command->add_option("--weights", options->weights, "npy or csv file with one weight per sample")
       ->type_name("FILE");
   command->add_flag("--segments", options->segments,
                     "Write the constant segments (row, start, length, value, sign) as CSV, or "
                     "with --json as JSON, instead of the signal");
-  add_output(*command, options->output, signal_formats(), "Format where no file name tells it");
+  add_output(*command, options->output, signal_formats(),
+             "Format if not given by a file extension");
   add_threads(*command, options->threads);
   add_report(*command, options->report);
   command->callback([options, &chosen] { chosen = [options] { return run_signal(*options); }; });

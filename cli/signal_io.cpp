@@ -27,7 +27,7 @@ Failure unreadable(const std::string& path, const std::string& why) {
   return {ExitCode::input, fmt::format("cannot read {}: {}", input_name(path), why)};
 }
 
-/// Where a sample stands, in the words of its file.
+/// The place of a sample, as its file counts it.
 std::string place_of(const Signal& signal, std::int64_t offset) {
   return "index " + tuple_text(index_of(signal.samples, offset));
 }
@@ -61,7 +61,7 @@ CsvStyle style_for(const Signal& signal, const std::string& output_path) {
   return style;
 }
 
-/// The weights of a file and how they spread over the samples.
+/// The weights of a file and how they broadcast to the samples.
 class SpreadWeights {
  public:
   SpreadWeights(const SampleArray& samples, int dim, const std::string& path)
@@ -71,7 +71,7 @@ class SpreadWeights {
     const std::vector<std::int64_t> strides = weights_.samples.strides();
     const std::size_t ndim = samples.shape.size();
     const bool is_list = shape.size() == 1;
-    // A list stands along the signal; other shapes end where the samples' does.
+    // A list runs along the signal; other shapes are aligned with the samples' last dimensions.
     const std::size_t first =
         is_list ? static_cast<std::size_t>(dim) : ndim - std::min(ndim, shape.size());
     bool fits = shape.size() <= ndim;
@@ -82,8 +82,9 @@ class SpreadWeights {
     if (!fits) {
       throw Failure(
           ExitCode::input,
-          fmt::format("the weights in {} have shape {}, which does not fit the samples' {}",
-                      input_name(path), tuple_text(shape), tuple_text(samples.shape)));
+          fmt::format(
+              "the weights in {} have shape {}, which does not broadcast to the samples' {}",
+              input_name(path), tuple_text(shape), tuple_text(samples.shape)));
     }
   }
 

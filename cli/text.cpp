@@ -1,4 +1,4 @@
-// Strict number parsing and safe display of foreign text.
+// Strict number parsing and safe display of untrusted text.
 #include "text.h"
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 namespace tautstring::cli {
 namespace {
 
-/// std::from_chars takes a minus but no plus, which people do write.
+/// std::from_chars accepts a minus but not a plus, which users do write.
 std::string_view without_plus(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
   return text;
 }
 
-/// Whether a number that does not fit its type is too small rather than too
-/// large: its first digit stands behind the point once the exponent moved it.
+/// Whether a number that does not fit its type is too small rather than too large: with the
+/// exponent applied, its first nonzero digit is after the decimal point.
 bool is_too_small(std::string_view number) {
   const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
   const std::string_view digits = number.substr(0, mark);

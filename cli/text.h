@@ -1,4 +1,4 @@
-// Small helpers for text that people type and read.
+// Small helpers for text that users type and read.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,15 @@
 
 namespace tautstring::cli {
 
-/// The number that `text` spells from its first to its last character; inf and
-/// nan are numbers, and what is too small for a double is 0. Nothing for anything
-/// else ("0.1x", "", " 1", "1e999").
+/// The number that the whole of `text` spells; inf and nan are numbers, and values too small for a
+/// double are 0. Empty for anything else ("0.1x", "", " 1", "1e999").
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
 
 /// The same for a whole number that fits an int.
 [[nodiscard]] std::optional<int> parse_integer(std::string_view text);
 
-/// `text` with control characters replaced, so that no file name and no cell of
-/// a table can steer the terminal it is shown on.
+/// `text` with control characters replaced, so that no file name and no cell of a table can control
+/// the terminal.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// printable(), cut to a length that fits an error message.

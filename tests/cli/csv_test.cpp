@@ -127,8 +127,8 @@ TEST(ParseCsv, names_the_line_of_a_ragged_row) {
 }
 
 TEST(ParseCsv, refuses_a_table_without_numbers) {
-  EXPECT_EQ(error_of(""), "there are no numbers in it");
-  EXPECT_EQ(error_of("only,a,header\n"), "there are no numbers in it");
+  EXPECT_EQ(error_of(""), "it contains no numbers");
+  EXPECT_EQ(error_of("only,a,header\n"), "it contains no numbers");
 }
 
 TEST(FormatCsv, writes_the_fewest_digits_that_give_the_number_back) {

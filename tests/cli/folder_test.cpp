@@ -136,7 +136,7 @@ TEST_F(Folder, two_inputs_with_one_output_fail_the_second) {
   const ProgramResult result = run({"--format", "png", "--force"});
   EXPECT_EQ(result.exit_code, 5);
   EXPECT_TRUE(exists("out/a.png"));
-  EXPECT_TRUE(contains(result.err, "is the output of another file already")) << result.err;
+  EXPECT_TRUE(contains(result.err, "is already the output of another file")) << result.err;
 }
 
 TEST_F(Folder, results_inside_the_input_are_not_inputs_again) {

@@ -59,12 +59,13 @@ int pipe_of(std::size_t count) {
 TEST_F(Input, without_end_from_standard_input_is_an_error) {
   const StandardInput zeros(open("/dev/zero", O_RDONLY));
   EXPECT_EQ(error_of("-"),
-            "cannot read standard input: it gives more than 1000 bytes, the limit for all but "
+            "cannot read standard input: it provides more than 1000 bytes, the limit for all but "
             "regular files; save it to a file, which may have any size");
 }
 
 TEST_F(Input, without_end_from_a_device_is_an_error) {
-  EXPECT_TRUE(contains(error_of("/dev/zero"), "cannot read '/dev/zero': it gives more than 1000"));
+  EXPECT_TRUE(
+      contains(error_of("/dev/zero"), "cannot read '/dev/zero': it provides more than 1000"));
 }
 
 TEST_F(Input, may_have_as_many_bytes_as_the_limit_in_a_pipe) {

@@ -144,7 +144,7 @@ TEST(ParseNpy, refuses_more_dimensions_than_a_view_has) {
   std::string shape = "(1";
   for (int d = 0; d < kMaxDims; ++d) shape += ", 1";
   EXPECT_EQ(error_of(npy_file(npy_header("<f4", shape + ")"), "1234")),
-            "33 dimensions are too many (at most 32)");
+            "33 dimensions are not supported (at most 32 are)");
 }
 
 TEST(ParseNpy, refuses_element_types_it_does_not_know) {
@@ -172,7 +172,7 @@ TEST(ParseNpy, refuses_missing_doubled_and_unknown_keys) {
 
 TEST(ParseNpy, refuses_unknown_versions) {
   EXPECT_EQ(error_of(npy_file(npy_header("<f4", "(4,)"), kFourFloats, 4)),
-            "npy format version 4 is not known (1 to 3 are)");
+            "npy format version 4 is not supported (1 to 3 are)");
 }
 
 TEST(FormatNpy, gives_back_type_byte_order_and_element_order) {

@@ -191,7 +191,8 @@ TEST_F(SignalCommand, weights_that_do_not_fit_are_refused) {
   write("w.csv", "1\n1\n1\n");
   const ProgramResult result = run("in.csv", "out.csv", {"--weights", path("w.csv")});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_TRUE(contains(result.err, "have shape (3,), which does not fit the samples' (2, 1)"))
+  EXPECT_TRUE(
+      contains(result.err, "have shape (3,), which does not broadcast to the samples' (2, 1)"))
       << result.err;
 }
 
