@@ -207,7 +207,7 @@ Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& execut
   for (int band = 0; band < bands; ++band) {
     const auto b = static_cast<std::size_t>(band);
     constexpr double least = std::numeric_limits<double>::min();
-    const double gap = gaps[b] / std::max(objectives[b], least);
+    const double gap = std::isinf(gaps[b]) ? gaps[b] : gaps[b] / std::max(objectives[b], least);
     result.iterations = std::max(result.iterations, iterations[b]);
     result.gap = std::max(result.gap, gap);
     result.converged = result.converged && converged[b] != 0;

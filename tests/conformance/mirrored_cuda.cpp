@@ -246,6 +246,8 @@ void for_each_list(Forward2d& call, Use use) {
   use(call.partitions, SavedPasses(call.images).words() * (implicit ? 1 : call.solver.iterations));
   use(call.momentum, images * call.solver.iterations);
   use(call.gap, images);
+  use(call.objective, images);
+  use(call.converged, images);
   use(call.iterations, images);
 }
 template <class Use>

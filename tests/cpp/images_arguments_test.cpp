@@ -24,6 +24,8 @@ struct ImagesCall {
   std::vector<float> start = std::vector<float>(kPixels), dual = std::vector<float>(kPixels, -7);
   std::vector<double> momentum = std::vector<double>(2 * kIterations, -7);
   std::vector<double> gap = std::vector<double>(2, -7);
+  std::vector<double> objective = std::vector<double>(2, -7);
+  std::vector<std::uint8_t> converged = std::vector<std::uint8_t>(2, 7);
   std::vector<std::int32_t> iterations = std::vector<std::int32_t>(2, -7);
   std::vector<std::uint32_t> partitions =
       std::vector<std::uint32_t>(kIterations * 2 * (kHeight + kWidth), 0xABCDU);
@@ -36,6 +38,8 @@ struct ImagesCall {
                        .momentum = momentum,
                        .dual = images(dual),
                        .gap = gap,
+                       .objective = objective,
+                       .converged = converged,
                        .iterations = iterations};
   Context context;
 
@@ -183,6 +187,14 @@ const Spoiled kSpoiled[] = {
      [](ImagesCall& c) { c.results.gap = c.results.momentum.first(2); }},
     {"GapOverRowLam", "gap", kNothing,
      [](ImagesCall& c) { c.results.gap = over<double>(c.lam_rows, 2); }},
+    {"ObjectiveTooShort", "objective", 1,
+     [](ImagesCall& c) { c.results.objective = c.results.objective.first(1); }},
+    {"ObjectiveOverGap", "gap", kNothing,
+     [](ImagesCall& c) { c.results.objective = c.results.gap; }},
+    {"ConvergedTooShort", "converged", 1,
+     [](ImagesCall& c) { c.results.converged = c.results.converged.first(1); }},
+    {"ConvergedOverX", "converged", kNothing,
+     [](ImagesCall& c) { c.results.converged = over<std::uint8_t>(c.x, 2); }},
     {"IterationsTooShort", "iterations", 1,
      [](ImagesCall& c) { c.results.iterations = c.results.iterations.first(1); }},
     {"IterationsOverColumnLam", "iterations", kNothing,
