@@ -1,5 +1,5 @@
-// The row code that devices run, on the host: row by row, as kernels/kernel_rows.cuh
-// does, in a workspace full of NaN with a guard behind it.
+// The devices' row code on the host: row by row, like kernels/kernel_rows.cuh, in a workspace
+// filled with NaN and followed by a guard.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using namespace tautstring::detail;
 constexpr std::byte kUntouched{0xFF};
 constexpr std::size_t kGuard = 256;
 
-/// Aligned memory of a size, to be left alone behind its end.
+/// Aligned memory of a given size; bytes past its end must not change.
 class GuardedBlock {
  public:
   explicit GuardedBlock(std::size_t size)
@@ -45,7 +45,7 @@ class GuardedBlock {
   std::size_t size_;
 };
 
-/// Runs the worker that make(scratch) gives.
+/// Runs the worker returned by make(scratch).
 template <class Call, class Make>
 Status run(const Call& call, const Rows& rows, std::size_t bytes, const WorkspaceRules& rules,
            const Context& context, Make make) {

@@ -1,5 +1,5 @@
-// Runs the tests of the public API on another backend. The linker turns every call
-// of find_backend to the one below (see CMakeLists.txt).
+// Runs the tests of the public API on another backend. The linker redirects every call of
+// find_backend to the function below (see CMakeLists.txt).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace tautstring::testing {
 namespace {
 
-/// What tests/cpp expects of the CPU alone, and why.
+/// The tests in tests/cpp that apply only to the CPU, and why.
 struct Exception {
   const char* tests;
   const char* reason;
@@ -46,12 +46,12 @@ constexpr Exception kExceptions[] = {
 std::string filter() {
   std::string text = "*-";
   for (const Exception& exception : kExceptions) text += std::string(exception.tests) + ":";
-  if (tested_backend().forward2d == nullptr) text += "Images*:*/Images*:";  // it knows rows alone
+  if (tested_backend().forward2d == nullptr) text += "Images*:*/Images*:";  // it supports only rows
   if (tested_backend().newton1d == nullptr) text += "Newton*:*/Newton*:";
   return text;
 }
 
-/// Skips every test where there is no device, each visibly.
+/// Skips every test, visibly, if there is no device.
 class NeedsItsDevice : public ::testing::EmptyTestEventListener {
   void OnTestStart(const ::testing::TestInfo& /*test*/) override {
     if (const char* reason = why_not()) GTEST_SKIP() << reason;
@@ -60,7 +60,7 @@ class NeedsItsDevice : public ::testing::EmptyTestEventListener {
 
 }  // namespace
 
-// The linker's names for the function that is called, and for the one it would have been.
+// The linker's names for the replacement and for the original function.
 const detail::Backend* real_find_backend(Device device) noexcept
     __asm__("__real__ZN10tautstring6detail12find_backendENS_6DeviceE");
 const detail::Backend* find_tested_backend(Device device) noexcept

@@ -1,7 +1,7 @@
-// The CUDA backend on calls with host pointers: all that a call touches is mirrored
-// in device memory, at the same place modulo 256 and with the same overlaps, and
-// comes back after it. Around every mirrored range, and behind the workspace, lie
-// bytes that must not change; nor may a range that is only read.
+// The CUDA backend for calls with host pointers: all memory of a call is mirrored in device memory,
+// at the same address modulo 256 and with the same overlaps, and copied back after the call. Guard
+// bytes around every mirrored range and after the workspace must not change; nor may a range that
+// is only read.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using namespace tautstring::detail;
 constexpr int kUntouched = 0xFF;
 constexpr std::size_t kGuard = 256;  // also what device memory is aligned to
 
-/// Device memory that grows and is kept: tests make many small calls.
+/// Device memory that grows and is reused: tests make many small calls.
 class DeviceMemory {
  public:
   std::byte* at_least(std::size_t size) {
@@ -86,7 +86,7 @@ class Mirror {
     if (data != nullptr && size > 0) ranges_.push_back({begin, begin + size, written});
   }
 
-  /// Copies everything to the device; pointers can be translated from here on.
+  /// Copies everything to the device; afterwards pointers can be translated.
   void upload(DeviceMemory& memory) {
     merge();
     std::size_t size = kGuard;
@@ -112,7 +112,7 @@ class Mirror {
     return host;  // touches nothing
   }
 
-  /// Copies back what may have been written, and expects all else as it was.
+  /// Copies back what may have been written, and expects everything else to be unchanged.
   void download() {
     std::vector<std::byte> after(before_.size());
     EXPECT_EQ(cudaMemcpy(after.data(), device_, after.size(), cudaMemcpyDeviceToHost), cudaSuccess);
@@ -125,7 +125,7 @@ class Mirror {
   }
 
  private:
-  /// Ranges that overlap become one, so that what is in place stays in place.
+  /// Merges ranges that overlap, so that in-place calls stay in place.
   void merge() {
     std::sort(ranges_.begin(), ranges_.end(),
               [](const Range& a, const Range& b) { return a.begin < b.begin; });
@@ -230,7 +230,7 @@ void for_each_array(Jvp2d& call, Use use) {
   use(call.tangent_y);
 }
 
-/// Calls use(list, size) for every list of a call that has several.
+/// Calls use(list, size) for every list of a call that has more than one.
 template <class Use>
 void for_each_list(NewtonForward1d& call, Use use) {
   const Rows& rows = call.problem.rows;
@@ -263,7 +263,7 @@ void for_each_list(Call& call, Use use) {
   use(solved.done, solved.images.count);
 }
 
-/// What a caller who knows the call asks for.
+/// The workspace request of a caller that knows the call.
 Workspace2d request_of(const Forward2d& call) {
   return {call.images, call.x.dtype, is_by_edge(call.lam_rows.array, call.lam_cols.array),
           is_plain(call)};
@@ -279,7 +279,7 @@ Workspace2d request_of(const Jvp2d& call) {
   return {.images = call.solved.images, .dtype = call.tangent_y.dtype};
 }
 
-/// What a call has beside arrays.
+/// The arguments of a call besides arrays.
 template <class Call>
 const Rows& rows_of(const Call& call) {
   if constexpr (requires { call.solved; }) {
@@ -305,8 +305,8 @@ void with_partition(Call& call, Use use) {
   }
 }
 
-/// A workspace of the size the backend asks for, or of the size and at the place
-/// modulo its alignment of the one that a test gives.
+/// A workspace of the size that the backend requests, or with the size, and the address modulo the
+/// alignment, of the one that a test provides.
 class Workspace {
  public:
   Workspace(DeviceMemory& memory, std::size_t bytes, const Context& given) {
@@ -335,7 +335,7 @@ class Workspace {
   Context context_;
 };
 
-/// Of all calls, one at a time.
+/// The device memory of all calls, which run one at a time.
 struct CallMemory {
   std::mutex one_at_a_time;
   DeviceMemory arrays;
@@ -346,7 +346,7 @@ CallMemory& call_memory() {
   return memory;
 }
 
-/// Makes the call in a workspace of so many bytes and waits for it.
+/// Makes the call with a workspace of that many bytes and waits for it.
 template <auto kFunction, class Call>
 Status run(const Call& call, std::size_t workspace_bytes, const Context& given) {
   const Workspace workspace(call_memory().workspace, workspace_bytes, given);
@@ -381,7 +381,7 @@ Status mirrored(const Call& call, const Context& context) noexcept {
   return status;
 }
 
-/// With arrays of such rows or images, and lists.
+/// Mirrors a call with arrays of rows or images (`shape`), and lists.
 template <auto kFunction, class Call, class Shape>
 Status mirrored_with_lists(const Call& call, const Shape& shape, std::size_t workspace_bytes,
                            const Context& context) {

@@ -1,5 +1,5 @@
-// Where values cannot be an error, a bad lam makes its image NaN, with a partition of one segment a
-// line; the others have the bits that they have without it.
+// If the backend cannot return errors about values, a bad lam makes its image NaN, with a partition
+// of one segment per line; the bits of other images do not change.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,8 +15,8 @@ constexpr std::int64_t kCount = 3;
 constexpr std::int64_t kBad = 1;  // the image
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Both kinds of lams, on lines that have others beside it; one iteration, where it can reach few
-/// pixels by itself, and many.
+/// Both kinds of lams, among good ones; with one iteration, where a bad lam can affect few pixels
+/// by itself, and with many.
 TEST(ImagesRefused, ABadLamMakesItsImageNanAndNoOther) {
   Random random(base_seed());
   const ImageBatch good = random_images(random, kCount, 7, 40, 0.5);

@@ -1,5 +1,5 @@
-// Where values cannot be an error, a bad one makes its row NaN, with a partition of
-// one segment; its neighbours have the bits that they have without it.
+// If the backend cannot return errors about values, a bad value makes its row NaN, with a partition
+// of one segment; the bits of its neighbours do not change.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,12 +13,12 @@ namespace tautstring::testing {
 namespace {
 
 constexpr std::int64_t kRows = 5;
-constexpr std::int64_t kLength = 40;  // three words a row
+constexpr std::int64_t kLength = 40;  // three words per row
 constexpr std::int64_t kBad = 2;      // the row
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A batch with one lam an edge and data weights.
+/// A batch with one lam per edge and data weights.
 struct Batch {
   Batch() : x(kRows * kLength), lam(kRows * (kLength - 1), 0.5), weight(kRows * kLength, 1.0) {
     Random random(base_seed());
@@ -33,7 +33,7 @@ struct Batch {
   bool weighted = true;
 };
 
-/// All that is computed from a batch, a row of values for each of its rows.
+/// All results of a batch, one row of values for each of its rows.
 struct Results {
   explicit Results(const Batch& batch)
       : y(batch.x.size()),
@@ -83,7 +83,7 @@ void expect_same_neighbours(const std::vector<T>& values, const std::vector<T>& 
   }
 }
 
-/// Spoils a batch and expects this of the forward calls.
+/// Puts bad values into a batch and checks this for the forward calls.
 template <class Spoil>
 Results expect_refused(Batch batch, Spoil spoil) {
   const Results good(batch);

@@ -2,11 +2,11 @@
 
 usage: extract_examples.py OUTPUT SOURCE...
 
-A header's examples stand between \\code and \\endcode in its /// comments, those
-of a Markdown page in ```cpp blocks. Fragments become the bodies of GoogleTest
-tests; a block with its own main() becomes a function that a test calls and
-whose result must be 0. A page without an example is an error, and so is a header
-that declares calls and shows none.
+A header's examples are between \\code and \\endcode in its /// comments, those of a
+Markdown page in ```cpp blocks. Fragments become the bodies of GoogleTest tests; a
+block with its own main() becomes a function that a test calls and whose result must
+be 0. A page without an example is an error, and so is a header that declares calls
+and has no example.
 """
 
 import re
@@ -49,7 +49,7 @@ def page_examples(text: str) -> list[tuple[int, str]]:
 
 
 def as_test(path: Path, line: int, code: str) -> str:
-    """Wraps one example; compiler messages point to where it stands."""
+    """Wraps one example; compiler messages point to its source."""
     name = re.sub(r"\W", "_", path.name)
     place = f'#line {line} "{path}"'
     includes = re.findall(r"^\s*#include.*$", code, re.MULTILINE)

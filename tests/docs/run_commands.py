@@ -3,9 +3,9 @@
 usage: run_commands.py COMMAND PAGE...
 
 Every command in a ```sh block that calls tautstring must succeed. A ```console block
-is a session: below each command, a line that begins with "$ ", stands what it prints
-to standard output and standard error together. Each page runs in a folder of its own.
-The folder has the input files that the pages name, and a curl that needs no network.
+is a session: each command, a line that begins with "$ ", is followed by its combined
+output to standard output and standard error. Each page runs in its own folder, which
+has the input files that the pages name, and a curl that needs no network.
 """
 
 import os
@@ -19,17 +19,17 @@ from pathlib import Path
 
 
 def blocks_of(text: str, language: str) -> list[str]:
-    """Gives the fenced blocks in a language."""
+    """Returns the fenced blocks in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def commands_of(block: str) -> list[str]:
-    """Gives the lines of a block that call the command."""
+    """Returns the lines of a block that call the command."""
     return [line for line in block.splitlines() if re.search(r"(^|\| *)tautstring ", line)]
 
 
 def session_of(block: str) -> list[tuple[str, str]]:
-    """Gives what is typed in a session, each time with what comes of it."""
+    """Returns the commands of a session, each with its output."""
     typed = re.split(r"^\$ ", block, flags=re.MULTILINE)
     if typed[0]:
         raise SystemExit(f'a session begins with "$ ", not with:\n{typed[0]}')
@@ -39,7 +39,7 @@ def session_of(block: str) -> list[tuple[str, str]]:
 
 
 def png(width: int, height: int) -> bytes:
-    """Gives a grey picture of a few steps."""
+    """Returns a grey picture of a few steps."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         checksum = zlib.crc32(kind + content)
@@ -60,7 +60,7 @@ def png(width: int, height: int) -> bytes:
 
 
 def run(command: str, folder: Path, program: Path) -> str:
-    """Gives what a command prints; an error where it fails."""
+    """Returns the output of a command; exits if it fails."""
     path = os.pathsep.join([str(folder / "bin"), str(program.parent), os.environ["PATH"]])
     result = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
@@ -77,7 +77,7 @@ def run(command: str, folder: Path, program: Path) -> str:
 
 
 def make_inputs(folder: Path, program: Path) -> None:
-    """Makes the files that pages speak of."""
+    """Creates the files that pages mention."""
     (folder / "photos").mkdir()
     (folder / "bin").mkdir()
     for name in ("photo.png", "photos/one.png", "photos/two.png"):
@@ -90,7 +90,7 @@ def make_inputs(folder: Path, program: Path) -> None:
 
 
 def check(page: Path, program: Path) -> int:
-    """Runs a page's examples and gives how many it has."""
+    """Runs a page's examples and returns their number."""
     text = page.read_text(encoding="utf-8")
     commands = [command for block in blocks_of(text, "sh") for command in commands_of(block)]
     sessions = [typed for block in blocks_of(text, "console") for typed in session_of(block)]

@@ -1,6 +1,6 @@
 // Fuzzes the derivatives of rows and of images: backward and jvp are adjoint,
 //   <grad_y, J tangent> = <J^T grad_y, tangent>,
-// in x, in lams of a line or an edge, and in the weights of rows.
+// in x, in lams per line or per edge, and in the weights of rows.
 #include <fuzzer/FuzzedDataProvider.h>
 #include <tautstring/tautstring.h>
 
@@ -30,7 +30,7 @@ std::size_t count_of(const Sizes& shape) {
   return static_cast<std::size_t>(count);
 }
 
-/// Small whole numbers without a pattern, in an array that a call may read.
+/// Small irregular integers, in an array that a call may read.
 struct Direction {
   Direction(const Sizes& shape_, std::size_t step, std::size_t period)
       : shape(shape_), values(count_of(shape)) {
@@ -44,7 +44,7 @@ struct Direction {
   std::vector<double> values;
 };
 
-/// An argument of the solver: the direction it is moved in, and its gradient. Given or not.
+/// An optional argument of the solver: its direction and its gradient.
 struct Argument {
   Argument(const Sizes& shape, std::size_t step, std::size_t period, bool is_given_ = true)
       : is_given(is_given_),
@@ -62,7 +62,7 @@ struct Argument {
   std::vector<double> gradient;
 };
 
-/// A sum of products, and what its rounding is measured by.
+/// A sum of products, and the scale of its rounding errors.
 struct Inner {
   void add(std::span<const double> a, std::span<const double> b) {
     for (std::size_t i = 0; i < a.size(); ++i) {

@@ -1,7 +1,8 @@
-// Fuzzes how the command reads and writes images. A file is read or refused with a Failure; what
-// was read is as large as it says, and survives being written as TIFF, which holds all of its
-// types, and read again. Files that unpack to more than a few pixels are left out: they test
-// nothing more. (libvips' decoders are not ours; it is built without coverage here.)
+// Fuzzes how the command reads and writes images. A file is read or rejected with a Failure. An
+// image that was read has the size it states, and is the same after it is written as TIFF, which
+// supports all pixel types, and read again. Files that decompress to more than a few pixels are
+// skipped: they test nothing more. (The decoders of libvips are not tested; it is built without
+// coverage.)
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,7 +22,7 @@ using tautstring::fuzz::require;
 
 constexpr double kMostPixels = 1 << 16;
 
-/// Looks at the header alone. What has none that can be read is refused at once.
+/// Reads only the header. A file without a readable header is rejected at once.
 bool is_small(std::span<const std::byte> bytes) {
   if (!tautstring::cli::is_image(bytes)) return true;
   try {
@@ -54,7 +55,7 @@ void read(std::span<const std::byte> bytes) {
     require(image.pixels.size() == size);
     check_round_trip(image);
   } catch (const tautstring::cli::Failure& failure) {
-    // Refused, as it should be; but what was read can always be written as TIFF.
+    // Rejected, as expected; but an image that was read can always be written as TIFF.
     require(failure.code() == tautstring::cli::ExitCode::input);
   }
 }

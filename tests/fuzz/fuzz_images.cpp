@@ -1,8 +1,8 @@
-// Fuzzes the 2D solver on small images of every dtype, however they lie in memory. On grids the
-// exact optimum is known: no gap that is reported, of however few iterations, is below what the
-// result is above it. On images of any bits a gap is never below 0 and is NaN only where a sample
-// is not finite. The bits are those of the same images without gaps in memory, and nothing is
-// written between the pixels.
+// Fuzzes the 2D solver on small images of every dtype and memory layout. On grids the exact optimum
+// is known: a reported gap, after any number of iterations, is never less than the distance of the
+// result's objective from the optimum. On images of arbitrary bits, a gap is never negative and is
+// NaN only if a sample is not finite. The bits are those of the same images contiguous in memory,
+// and nothing is written between the pixels.
 #include <fuzzer/FuzzedDataProvider.h>
 #include <tautstring/tautstring.h>
 
@@ -28,9 +28,10 @@ using tautstring::fuzz::require;
 namespace detail = tautstring::detail;
 namespace reference = tautstring::reference;
 
-/// Samples and lams that are whole multiples of 1/kGrid, which every dtype can hold.
+/// Samples and lams are multiples of 1/kGrid, which every dtype represents exactly.
 constexpr double kGrid = 16;
-constexpr std::int64_t kUnbounded = 1 << 16;  // of the grid: a lam as good as infinity here
+constexpr std::int64_t kUnbounded = 1
+                                    << 16;  // in units of the grid: acts like an infinite lam here
 
 enum class Samples : std::uint8_t { grid, any_bits, kMaxValue = any_bits };
 
@@ -39,10 +40,10 @@ struct Shape {
   [[nodiscard]] std::int64_t pixels() const { return height * width; }
 };
 
-/// How the pixels of a batch lie in memory: without gaps, turned, with gaps, backwards.
+/// The memory layout of a batch: contiguous, transposed, with gaps, reversed.
 enum class Layout : std::uint8_t { plain, turned, spread, backwards, kMaxValue = backwards };
 
-/// A batch of images in memory of its own.
+/// A batch of images in its own memory.
 class Images {
  public:
   Images(const Shape& shape, DType dtype, Layout layout) : shape_(shape), dtype_(dtype) {
@@ -63,7 +64,7 @@ class Images {
                             {shape_.count, shape_.height, shape_.width}, strides_);
   }
 
-  /// The bytes of pixel `i` of all, counted as they come.
+  /// The bytes of pixel `i` of the batch, in logical order.
   [[nodiscard]] std::byte* pixel(std::int64_t i) {
     const std::int64_t image = i / shape_.pixels();
     const std::int64_t row = i % shape_.pixels() / shape_.width;
@@ -81,7 +82,7 @@ class Images {
     return static_cast<std::size_t>(tautstring::size_of(dtype_));
   }
 
-  /// Whether all that is not a pixel is as it was.
+  /// Whether all bytes that are not pixels are unchanged.
   [[nodiscard]] bool is_clean_between() const {
     Images untouched = *this;
     for (std::int64_t i = 0; i < size(); ++i) {
@@ -115,7 +116,7 @@ void store(double value, DType dtype, std::byte* place) {
   }
 }
 
-/// The images of a call and their lams, one an edge, as numbers.
+/// The images of a call and their lams, one per edge, as numbers.
 struct Problem {
   explicit Problem(FuzzedDataProvider& data)
       : samples(data.ConsumeEnum<Samples>()),
@@ -186,7 +187,7 @@ tautstring::Solver2d settings(FuzzedDataProvider& data) {
                                            : tautstring::Derivative2d::unrolled};
 }
 
-/// A call with what it reports.
+/// A call with its reports.
 struct Call {
   Call(const tautstring::Problem2d& problem, const Shape& shape, DType dtype, Layout layout,
        const tautstring::Solver2d& solver)
@@ -226,12 +227,12 @@ class Exact {
     optimum_ = reference::objective(problem_, y);
   }
 
-  /// What an image surely is above the optimum, whatever both objectives are rounded by.
+  /// A lower bound on how far the objective of an image is above the optimum, despite rounding.
   [[nodiscard]] double excess(Images& y) const {
     return reference::objective(problem_, pixels_of(y)) - (1 + 1e-13) * optimum_;
   }
 
-  /// What the last rounding of an image, to a dtype of 16 bits, can have added to its objective.
+  /// The most that rounding the result to a 16-bit dtype can have added to its objective.
   [[nodiscard]] double rounding(Images& y, DType dtype) const {
     if (dtype == DType::float32 || dtype == DType::float64) return 0;
     const double unit = dtype == DType::float16 ? 0x1p-11 : 0x1p-8;
@@ -270,7 +271,7 @@ bool is_finite(Images& images, std::int64_t image, const Shape& shape) {
   return true;
 }
 
-/// Reports of images that are NaN say so; all others are numbers in their ranges.
+/// Reports of NaN images are NaN; all others are numbers in their ranges.
 void check_reports(Problem& problem, const tautstring::Solver2d& solver, const Call& call) {
   for (std::int64_t image = 0; image < problem.shape.count; ++image) {
     const auto i = static_cast<std::size_t>(image);
@@ -279,7 +280,7 @@ void check_reports(Problem& problem, const tautstring::Solver2d& solver, const C
   }
 }
 
-/// Gaps are bounds, those of gap2d too.
+/// Gaps, also those of gap2d, are bounds.
 void check_gaps(Problem& problem, Call& call) {
   if (problem.shape.pixels() == 0) return;
   std::vector<double> gap(call.gap.size()), gap_by_dual(call.gap.size());
@@ -297,7 +298,7 @@ void check_gaps(Problem& problem, Call& call) {
   }
 }
 
-/// The bits are those of the same images without gaps in memory.
+/// The bits are those of the same images contiguous in memory.
 void check_layout(Problem& problem, const tautstring::Solver2d& solver, Call& call) {
   require(call.y.is_clean_between() && call.dual.is_clean_between());
   Images plain(problem.shape, problem.dtype, Layout::plain);

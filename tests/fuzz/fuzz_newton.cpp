@@ -1,6 +1,7 @@
-// Fuzzes the Newton solver. On rational grids its result is certified, is the direct solver's,
-// and lies above the optimum by no more than its gap. On rows of any bits the report makes sense:
-// counts within their limits, a gap that is no less than 0, dual variables within their bounds.
+// Fuzzes the Newton solver. On rational grids its result is certified, agrees with the direct
+// solver's, and its objective exceeds the optimum by no more than its gap. On rows of arbitrary
+// bits the report is consistent: counts within their limits, a gap that is not negative, dual
+// variables within their bounds.
 #include <fuzzer/FuzzedDataProvider.h>
 #include <tautstring/tautstring.h>
 
@@ -30,7 +31,7 @@ tautstring::Newton1d settings(FuzzedDataProvider& data) {
           .polish = data.ConsumeBool()};
 }
 
-/// A call with all that it can leave.
+/// A call with all of its results.
 struct Call {
   Call(const Row& row, const tautstring::Newton1d& newton)
       : y(row.x.size()),
@@ -69,7 +70,7 @@ void check_solution(const Row& row, const tautstring::Newton1d& newton, const Ca
   const std::vector<double> expected = tautstring::reference::prox_tv1d(row.x, row.lam);
   const double optimum = tautstring::reference::objective(row.x, row.lam, {}, expected);
   const double objective = tautstring::reference::objective(row.x, row.lam, {}, call.y);
-  // Within a gap of 0 values may be off by the root of what its terms are rounded by.
+  // With a gap of 0, values may still be off by the square root of the rounding of its terms.
   require(objective - optimum <= call.gap + 1e-14 * optimum);
   const bool is_exact = newton.tol == 0 && (newton.polish || call.converged != 0);
   if (!is_exact) return;
@@ -79,7 +80,7 @@ void check_solution(const Row& row, const tautstring::Newton1d& newton, const Ca
   }
 }
 
-/// To start where an earlier call ended leads to the same.
+/// Starting where an earlier call ended leads to the same result.
 void check_start(const Row& row, tautstring::Newton1d newton, const Call& first) {
   newton.start = view(first.dual.data(), {row.n - 1});
   const Call second(row, newton);

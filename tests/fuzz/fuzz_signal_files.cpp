@@ -1,6 +1,5 @@
-// Fuzzes what the command line reads itself: .npy and CSV bytes. A file is read
-// or refused with a FormatError, and what was read survives being written and
-// read again.
+// Fuzzes the formats that the command line reads itself: .npy and CSV. A file is read or rejected
+// with a FormatError, and an array that was read is the same after it is written and read again.
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -49,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       round_trip_csv({reinterpret_cast<const char*>(bytes), size});
     }
   } catch (const tautstring::cli::FormatError&) {
-    // refused, as it should be
+    // rejected, as expected
   }
   return 0;
 }

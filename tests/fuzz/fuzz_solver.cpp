@@ -1,6 +1,6 @@
-// Fuzzes the direct solver of rows. On rational grids the certificate is small and the
-// reference agrees. On rows of any bits at all the call returns, the solution lies within
-// the samples' range, and its jumps are those that the partition says.
+// Fuzzes the direct solver of rows. On rational grids the certificate is small and the reference
+// agrees. On rows of arbitrary bits the call returns, the solution is within the samples' range,
+// and its jumps are those of the partition.
 #include <fuzzer/FuzzedDataProvider.h>
 #include <tautstring/tautstring.h>
 
@@ -43,7 +43,7 @@ void check_sanity(const Row& row, const std::vector<double>& y,
     high = std::max(high, row.x[i]);
   }
   if (low > high) return;  // no sample
-  // Rounding may leave the range by the rounding of a sum of n values.
+  // The result may leave the range by the rounding error of a sum of n values.
   const double slack = 1e-13 * std::max(std::abs(low), std::abs(high));
   for (std::size_t i = 0; i < y.size(); ++i) {
     require(y[i] >= low - slack && y[i] <= high + slack);

@@ -1,5 +1,6 @@
-// Fuzzes how the denoising example reads safetensors files. A file is refused with a
-// runtime_error, or its tensors share out all of its data, each with the bytes of its shape.
+// Fuzzes how the denoising example reads safetensors files. A file is rejected with a
+// runtime_error, or its tensors cover all of its data, each with as many bytes as its shape
+// requires.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   try {
     check(denoise::parse_safetensors(content), content);
   } catch (const std::runtime_error&) {
-    // refused, as it should be
+    // rejected, as expected
   }
   return 0;
 }

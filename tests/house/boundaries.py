@@ -1,10 +1,10 @@
-"""Fails where a file includes or imports what its folder must not know, or where the core prints,
-throws or discards a Status.
+"""Fails if a file includes or imports what its folder must not use, or if the core prints, throws
+or discards a Status.
 
 usage: boundaries.py ROOT
 
 The direction of dependencies is the architecture (docs/architecture.md); this
-makes it a test. Run without arguments on a made-up tree by --self-test.
+makes it a test. With --self-test instead of ROOT it checks a made-up tree.
 """
 
 import ast
@@ -27,7 +27,7 @@ STANDARD = {
 CUDA_LAYERS = ["cuda/dispatch", "cuda/kernels", "cuda/agent", "cuda/warp", "cuda/tuning"]
 SHARED = ["tautstring", "backend.h", "step"]
 
-# folder (the longest that matches counts) -> own folders whose headers it may include, "!": not
+# folder (the longest match applies) -> our folders whose headers it may include; "!": except
 ALLOWED = {
     "include/tautstring": ["tautstring"],
     # torch's own headers and those of src/torch begin with the same name
@@ -41,7 +41,7 @@ ALLOWED = {
     "src/cpu": ["cpu", *SHARED],
     "src/cpu/vector": ["tautstring", "cpu", "step"],
     "src/cuda": ["cuda", *SHARED],
-    # each layer knows itself and those behind it
+    # each layer may use itself and the layers after it
     **{f"src/{layer}": [*CUDA_LAYERS[i:], *SHARED] for i, layer in enumerate(CUDA_LAYERS)},
     "src/numpy": ["tautstring", "numpy"],
     "src/torch": ["tautstring", "torch"],
@@ -49,7 +49,7 @@ ALLOWED = {
     "cli": ["tautstring", "cli"],
     "bench": ["tautstring", "bench"],
     "examples": ["tautstring", "torch"],
-    # Tests of the public API know it alone, and the oracles; the others know all.
+    # Tests of the public API may use only that and the oracles; the others may use everything.
     "tests/cpp": ["tautstring", "reference"],
     "tests/cpp/internal": None,
     "tests/cpp/support": None,
@@ -66,17 +66,18 @@ MAY_USE_TORCH = (
     "bench",
 )
 MAY_USE_CUDA = ("src/cuda", "src/torch", "src/libtorch", "tests", "bench")
-MAY_USE_HIGHWAY = ("src/cpu/vector/",)  # all else builds without it
-# The core prints nothing, ends no process and throws nothing; error.h is for those who ask.
+MAY_USE_HIGHWAY = ("src/cpu/vector/",)  # everything else builds without it
+# The core prints nothing, ends no process and throws nothing; error.h is for callers that want
+# exceptions.
 QUIET = ("src/api", "src/cpu", "src/cuda", "src/step", "src/backend.h", "include/tautstring")
 LOUD = re.compile(
     r"\b(?:f?printf|f?puts|perror|abort|(?:quick_)?exit|terminate|assert|throw)\b|std::(?:cout|cerr)|<iostream>"
-    # So a Status is discarded: a call that cannot fail returns none.
+    # This discards a Status: a call that cannot fail does not return one.
     r"|static_cast<void>"
 )
 SOURCES = {".h", ".cuh", ".cpp", ".cu"}
 
-# The Python package: modules may import those of later lines only.
+# The Python package: modules may only import modules of later lines.
 TORCH_LAYERS = (
     ("layers",),
     ("functional",),
@@ -101,13 +102,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 def folder_rule(path: str, rules: dict) -> list[str] | set[str] | None:
-    """Returns what a file may include by the rule of its folder, None where anything goes."""
+    """Returns what a file may include by its folder's rule, None for everything."""
     matching = [key for key in rules if path == key or path.startswith(key + "/")]
     return rules[max(matching, key=len)] if matching else None
 
 
 def is_allowed(name: str, rule: list[str] | None) -> bool:
-    """Tells whether a rule has a header of our own."""
+    """Returns whether a rule allows one of our headers."""
     if rule is None:
         return True
     matching = [a for a in rule if (name + "/").startswith(a.removeprefix("!") + "/")]
@@ -145,7 +146,7 @@ def violations(root: Path) -> list[str]:
 
 
 def imports(file: Path) -> Iterator[str]:
-    """Gives the full name of everything that a Python file imports."""
+    """Returns the full name of everything that a Python file imports."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -154,12 +155,12 @@ def imports(file: Path) -> Iterator[str]:
 
 
 def is_in(name: str, package: str) -> bool:
-    """Tells whether a name is that of a package or of something in it."""
+    """Returns whether a name is a package or something in it."""
     return (name + ".").startswith(package + ".")
 
 
 def layer_violations(module: str, names: list[str], layers: tuple[tuple[str, ...], ...]) -> list:
-    """Lists imports of a module of the package that its layer must not know."""
+    """Lists a package module's imports that its layer must not use."""
     places = {name: i for i, layer in enumerate(layers) for name in layer}
     found = []
     for name in names:
@@ -198,7 +199,7 @@ def python_violations(root: Path) -> list[str]:
 
 
 def is_private(name: str) -> bool:
-    """Tells whether a name belongs to the package alone."""
+    """Returns whether a name is private to the package."""
     return is_in(name, "tautstring") and any(part.startswith("_") for part in name.split("."))
 
 
@@ -213,7 +214,7 @@ def package_violations(module: str, names: list[str]) -> list[str]:
 
 
 def self_test() -> None:
-    """Plants one violation of each kind and expects to find just these."""
+    """Plants one violation of each kind and expects to find exactly those."""
     planted = {
         "src/cpu/a.cpp": '#include "torch/torch.h"\n',
         "src/api/b.cpp": "#include <cpu/targets.h>\n",

@@ -1,4 +1,4 @@
-# What a configure run without a build type comes to. Needs NAME, SOURCE, WORK, GENERATOR, CXX.
+# Checks a configure run without a build type. Needs NAME, SOURCE, WORK, GENERATOR, CXX.
 # Nothing is built.
 unset(ENV{CMAKE_BUILD_TYPE})
 set(consumer -S ${SOURCE}/tests/install/consumer -DTAUTSTRING_SOURCE=${SOURCE})

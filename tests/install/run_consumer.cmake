@@ -6,7 +6,7 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
-# Not optimised: what is looked at is how the pieces fit, and compiling them takes longest.
+# Not optimised: this tests how the parts fit together, and compiling them takes longest.
 set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${CXX_FLAGS}
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0)
 set(torch)
@@ -30,7 +30,7 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer ${c
     ${torch})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
-# The code that every build has, too: not all vector code shows that a flag reached it.
+# Also test the portable code, which every build has: not all vector code reveals a stray flag.
 run(${CMAKE_COMMAND} -E env TAUTSTRING_CPU=portable ${WORK}/consumer/consumer)
 if(TORCH_ROOT)
   run(${WORK}/consumer/torch_consumer)

@@ -14,7 +14,7 @@ else:  # a package for NumPy alone
 
 @pytest.fixture(autouse=True)
 def no_line_has_been_warned(monkeypatch):
-    """Missed tolerances are told once per line: in every test anew."""
+    """Missed tolerances warn once per line; reset that for every test."""
     monkeypatch.setattr(_missed, "_warned", set())
 
 

@@ -14,7 +14,7 @@ from tautstring import TVLayer
 
 
 def check_ddp():
-    """A net under DDP takes the steps that it takes alone on the whole batch."""
+    """A net under DDP takes the same steps as one process with the whole batch."""
     from torch.nn.parallel import DistributedDataParallel
 
     def make_net():
@@ -36,7 +36,7 @@ def check_ddp():
 
 
 def check_dtensor():
-    """Rows of a sharded batch are solved where they are, forward without communication."""
+    """Rows of a sharded batch are solved on their process, forward without communication."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor
     from torch.distributed.tensor.debug import CommDebugMode
@@ -114,7 +114,7 @@ def check_dtensor():
     run_newton(Replicate(), dim=2, sharded=0)
     run_newton(Shard(0), dim=2, sharded=1)
 
-    # The dimension that rows run along is gathered where it is sharded.
+    # The dimension of the rows is gathered if it is sharded.
     along = distribute_tensor(x, mesh, [Shard(2)])
     assert torch.equal(tautstring.prox_tv1d(along, 0.3).full_tensor(), tautstring.prox_tv1d(x, 0.3))
     assert torch.equal(tautstring.lam_max(along).full_tensor(), tautstring.lam_max(x))
@@ -130,7 +130,7 @@ def check_dtensor():
 
 
 def check_dtensor_of_images():
-    """Images of a sharded batch are solved where they are, and so are their derivatives."""
+    """Images of a sharded batch, and their derivatives, are solved on their process."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor
     from torch.distributed.tensor.debug import CommDebugMode
@@ -168,7 +168,7 @@ def check_dtensor_of_images():
         for one, other in zip(derivatives(*placed, **options), expected, strict=True):
             assert other.abs().max() > 0
             torch.testing.assert_close(one.full_tensor(), other)
-        # A gradient that comes otherwise goes to where the images are.
+        # A gradient with other placements is redistributed to those of the images.
         grad_y = x.cos()
         (expected,) = torch.autograd.grad(tautstring.prox_tv2d(*plain, **options), plain[0], grad_y)
         for place in (Shard(1 - sharded), Shard(2), Replicate()):
@@ -187,7 +187,7 @@ def check_dtensor_of_images():
 
 
 def check_compiled_dtensor():
-    """One graph holds forward and backward, from the first DTensor that ever comes."""
+    """One graph contains forward and backward, from the very first DTensor on."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import Shard, distribute_module, distribute_tensor
 
@@ -207,7 +207,7 @@ def check_compiled_dtensor():
 
 
 def check_sharded_parameters():
-    """A layer made without data, sharded and filled, is the layer made as it is."""
+    """A layer created without data, sharded and filled, equals a layer created directly."""
     from torch.distributed.fsdp import fully_shard
 
     lam = [0.1, 0.2, 0.3]
@@ -224,12 +224,12 @@ def check_sharded_parameters():
 
 
 def end_group():
-    """Ends the group together with gloo's threads, while Python is still all there.
+    """Ends the group together with gloo's threads, before Python shuts down.
 
-    A thread of gloo lets go of a collective's tensors a moment after the collective is over. It
-    takes Python's lock for that and, where Python is about to end, aborts the process:
+    A thread of gloo releases a collective's tensors a moment after the collective is over. It takes
+    Python's lock for that and, if Python is shutting down, aborts the process:
     https://github.com/pytorch/pytorch/issues/190489. destroy_process_group waits for the threads,
-    but only where nobody else has the group.
+    but only if nothing else holds the group.
     """
     dist.barrier()  # neither leaves while the other still talks to it
     gc.collect()  # sharded modules are cycles

@@ -1,5 +1,5 @@
 # An independent check of a 1D solution, in plain NumPy and float64: the
-# conditions that the optimum, and nothing else, fulfils. It knows nothing of
+# conditions that only the optimum satisfies. It knows nothing of
 # the library.
 import numpy as np
 

@@ -1,4 +1,4 @@
-# Shapes, strides, dtypes and broadcasting: what arrays may go in and what comes out.
+# Shapes, strides, dtypes and broadcasting of arguments and results.
 import numpy as np
 import pytest
 import tolerances

@@ -1,4 +1,4 @@
-# Bad arguments raise, and the message names the argument, what came and what is allowed.
+# Bad arguments raise; the message names the argument, the value and what is allowed.
 import re
 
 import numpy as np

@@ -1,4 +1,4 @@
-# tautstring.numpy.gap2d: a bound on what any image is above the optimum.
+# tautstring.numpy.gap2d: a bound on how far the objective of any image is above the optimum.
 import numpy as np
 import pytest
 from test_bad_input import assert_raises

@@ -1,4 +1,4 @@
-# Arrays of more than eight dimensions give what the same numbers give in few.
+# Arrays of more than eight dimensions: same results as with few dimensions.
 import numpy as np
 import pytest
 

@@ -1,7 +1,7 @@
 # The examples on the pages run, and print what the pages say.
 #
-# A page states the output of print() in a comment after it on the same line, or in the lines below
-# where the output has several. Examples in docstrings are doctests (test_package.py,
+# A page states the output of print() in a comment after it on the same line, or, if the output has
+# several lines, in the lines below. Examples in docstrings are doctests (test_package.py,
 # test_torch_package.py). C++ examples and sessions of the command are tested in tests/docs.
 import ast
 import doctest
@@ -28,18 +28,18 @@ VALUE = re.compile(r"-?[\d.]+|True|False|None|(\[|tensor\(|array\(|torch\.Size\(
 
 
 class FalseExampleError(AssertionError):
-    """An example whose output is not what its page says."""
+    """An example whose output differs from what its page states."""
 
 
 def blocks_of(page, languages):
-    """Gives (line, code) of the page's fenced blocks in any of these languages."""
+    """Returns (line, code) of the page's fenced blocks in any of these languages."""
     text = page.read_text(encoding="utf-8")
     fences = re.finditer(rf"^```(?:{languages})\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [(text.count("\n", 0, fence.start()) + 2, fence.group(1)) for fence in fences]
 
 
 def comments_of(code):
-    """Gives what comments say by line, and the lines that have nothing but a comment."""
+    """Returns the comments by line, and the lines that contain only a comment."""
     comments, alone = {}, set()
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         if token.type == tokenize.COMMENT:
@@ -51,7 +51,7 @@ def comments_of(code):
 
 
 def stated_output(statement, comments, alone):
-    """Gives what the page says that a statement prints, None where it says nothing."""
+    """Returns the output that the page states for a statement, None if it states none."""
     line = statement.end_lineno
     if line in comments:
         return comments[line]
@@ -77,7 +77,7 @@ def same_output(printed, stated):
 
 
 def run_block(code, page, first_line):
-    """Runs a block statement by statement; gives how many of them print something."""
+    """Runs a block statement by statement; returns how many of them print something."""
     code = "\n" * (first_line - 1) + code  # so that lines count from the page's first one
     comments, alone = comments_of(code)
     namespace = {"__name__": "page"}
@@ -182,7 +182,7 @@ MISSING = re.compile(
 
 @needs_pages
 def test_no_text_for_users_says_that_something_is_not_there_yet():
-    # What is missing is said by name, in words that a test of the call has ("not implemented").
+    # Missing features are named in words that a test of the call contains ("not implemented").
     texts = [
         *pages(),
         *SOURCE.glob("include/tautstring/**/*.h"),
@@ -198,7 +198,7 @@ def test_no_text_for_users_says_that_something_is_not_there_yet():
 
 
 def commands_of(block):
-    """Gives the command lines of a shell block, each in words and without its comment."""
+    """Returns the command lines of a shell block, each split into words, without its comment."""
     lines = block.replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True) for line in lines]
 

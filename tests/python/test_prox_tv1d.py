@@ -1,4 +1,4 @@
-# The answer: that it is the optimum, and its symmetries and limits.
+# The result: it is the optimum, and has the expected symmetries and limits.
 import numpy as np
 import pytest
 import tolerances

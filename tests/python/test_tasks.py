@@ -1,4 +1,4 @@
-# What the vision tasks share: training that resumes, files that are whole, paired differences.
+# Shared code of the vision tasks: resuming, complete files, paired differences.
 import json
 import signal
 import subprocess
@@ -80,7 +80,7 @@ def test_a_run_that_is_stopped_by_time_resumes_to_the_same_result(tmp_path):
     train(tmp_path / "whole", small_loss())
     stopped = train(tmp_path / "stopped", small_loss(), minutes=0.0)
     assert not stopped.is_done
-    assert stopped.steps == 4  # where the clock is first looked at
+    assert stopped.steps == 4  # where the clock is first read
     assert not (tmp_path / "stopped" / training.WEIGHTS).exists()
     train(tmp_path / "stopped", small_loss())
     assert_same_run(tmp_path / "whole", tmp_path / "stopped")
@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch
 
 
 def test_a_fused_optimizer_goes_on_with_channels_last(tmp_path):
-    # As on a GPU; it refuses means of gradients that lie otherwise in memory than weights do.
+    # As on a GPU; it rejects gradient means with another memory layout than the weights.
     def start():
         net = small_net().to(memory_format=torch.channels_last)
         return net, torch.optim.Adam(net.parameters(), fused=True)
@@ -367,7 +367,7 @@ def test_jobs_that_fail_are_named_and_others_go_on(tmp_path):
 
 @pytest.fixture
 def started(monkeypatch):
-    """Processes that are begun, with all that they are given; each sleeps instead."""
+    """The processes started, with their arguments; each sleeps instead."""
     found = []
     start = subprocess.Popen
 

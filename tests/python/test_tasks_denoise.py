@@ -475,7 +475,7 @@ def test_large_images_in_strips_are_what_they_are_whole(monkeypatch, rows):
 
 
 def numbered(height, width):
-    """An image no two pixels of which are the same."""
+    """An image whose pixels are all different."""
     number = np.arange(height * width)
     return np.stack([number // 256, number % 256, 0 * number], -1).reshape(height, width, 3)
 
@@ -606,7 +606,7 @@ def test_the_packages_own_nets_denoise_a_photo(run, tmp_path, sigma, arm):
     assert scores.psnr(clean, denoised) > scores.psnr(clean, noisy) + 8
     _, about = weights.load(weights.shipped(sigma, arm))
     assert (about["model"]["arm"], about["noise"]["sigma"]) == (arm, sigma)
-    assert about["training"]["seed"] == 0  # named before it was trained
+    assert about["training"]["seed"] == 0  # chosen before training
 
 
 def test_apply_overwrites_by_force_alone(run, tmp_path):

@@ -1,4 +1,4 @@
-# The training loop in C++ (examples/cpp/denoise) does what Python's does.
+# The training loop in C++ (examples/cpp/denoise) does the same as the one in Python.
 #
 # TAUTSTRING_DENOISE names the program, which needs LibTorch; `make test` builds it.
 import dataclasses
@@ -20,7 +20,7 @@ from tautstring_tasks.training import RunOptions, TrainingOptions
 PROGRAM = os.environ.get("TAUTSTRING_DENOISE")
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="TAUTSTRING_DENOISE names no program")
 
-# None is a default: an option that does nothing is found.
+# No value is a default, so an option without effect is detected.
 NOISE = NoiseOptions(sigma=30.0, patch=16)
 NET = ModelOptions(arm="both", depth=4, width=4, lam=3e-2)
 TRAINING = TrainingOptions(seed=3, steps=5, batch=4, lr=2e-3, last_lr=3e-4, lam_lr_factor=20.0)
@@ -78,7 +78,7 @@ def assert_same_tensors(ours, theirs):
 def test_a_seed_stands_for_the_same_net_but_for_the_rounding_of_adam(
     arm, scenes, tmp_path, monkeypatch
 ):
-    # LibTorch's Adam adds up the mean of gradients so; Python's own rounds otherwise.
+    # LibTorch's Adam computes the mean of gradients this way; Python's rounds differently.
     monkeypatch.setattr(
         torch.Tensor, "lerp_", lambda mean, new, part: mean.mul_(1 - part).add_(new, alpha=part)
     )
@@ -90,8 +90,8 @@ def test_a_seed_stands_for_the_same_net_but_for_the_rounding_of_adam(
 
 def test_a_seed_stands_for_nearly_the_same_net(scenes, tmp_path):
     (ours, _), (theirs, _) = train_in_both(scenes, tmp_path)
-    # A bias before a batch norm has no effect, and no gradient but for rounding: Adam makes whole
-    # steps of that, and the norm's mean follows.
+    # A bias before a batch norm has no effect, and its gradient is only rounding: Adam turns that
+    # into full steps, and the norm's mean follows.
     is_adrift = {"noise.2.bias", "noise.3.running_mean", "noise.5.bias", "noise.6.running_mean"}
     assert ours.keys() == theirs.keys()
     for name, tensor in theirs.items():

@@ -1,4 +1,4 @@
-# Files that the tasks read, damaged in many ways: there is a result or an InputError, nothing else.
+# Files that the tasks read, damaged in many ways: the outcome is a result or an InputError.
 import copy
 import json
 import struct
@@ -68,7 +68,7 @@ def log():
 
 
 def places(content):
-    """Give the way to each value inside JSON."""
+    """Return the path to each value inside JSON."""
     found = []
     inner = content.items() if isinstance(content, dict) else enumerate(content)
     for key, value in inner:
@@ -122,7 +122,7 @@ def net_file(tmp_path_factory):
 
 
 def split(file):
-    """Give the header of a safetensors file, and its data."""
+    """Return the header of a safetensors file, and its data."""
     content = file.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])
     return json.loads(content[8 : 8 + length]), content[8 + length :]

@@ -1,5 +1,5 @@
-# Bad arguments of prox_tv2d and of layers of images raise, and the message names the argument,
-# what came and what is allowed.
+# Bad arguments of prox_tv2d and of layers of images raise; the message names the argument, the
+# value and what is allowed.
 import re
 
 import numpy as np

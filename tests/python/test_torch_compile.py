@@ -225,7 +225,7 @@ def test_a_lam_that_changes_is_compiled_once_as_a_tensor_and_anew_as_a_number(ma
 
     values = [0.1, 0.2, 0.3, 0.4]
     assert count_graphs(torch.tensor(value) for value in values) == 1
-    # What the documentation warns of: where this is no longer so, it can say so.
+    # What the documentation warns of; if this changes, update the documentation.
     assert count_graphs(values) >= len(values)
 
 

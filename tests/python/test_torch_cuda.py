@@ -1,4 +1,4 @@
-# What only a GPU has: streams, graphs, launches, no waiting, and bad values as NaN.
+# Specific to GPUs: streams, graphs, launches, no waiting, bad values as NaN.
 # (All other test_torch files run on CUDA too, through the `device` fixture.)
 import pytest
 import torch
@@ -16,13 +16,13 @@ def noise(*shape, dtype=torch.float32):
 
 
 def work_on_device(function):
-    """Names of all that a call makes the device do: kernels, copies, fills."""
+    """The names of all device activities of a call: kernels, copies, fills."""
     from torch.autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile
 
     function()
     torch.cuda.synchronize()
-    # There is one cycle of events; torch warns of more where they are not accumulated.
+    # One cycle of events; torch warns about more if they are not accumulated.
     with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiled:
         function()
         torch.cuda.synchronize()

@@ -244,7 +244,7 @@ def test_lam_zero_hands_the_gradient_through_bit_for_bit(make):
 
 
 def all_first_derivatives_of_x(solve, x, direction):
-    """By the core in one pass, by autograd for a second derivative, and forward."""
+    """By the core in one call, by autograd for a second derivative, and forward."""
     for create_graph in (False, True):
         x = x.clone().requires_grad_()
         (grad_x,) = torch.autograd.grad(solve(x), x, direction, create_graph=create_graph)
@@ -405,7 +405,7 @@ def loss_of(reading):
 
 
 def assert_no_gradient(name, reading, x):
-    """Ask for the derivatives of a reading of x in every way: each says that there are none."""
+    """Request the derivatives of a reading of x in every way: each request raises."""
     tangent = torch.ones_like(x)
 
     def backward():

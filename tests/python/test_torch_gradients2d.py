@@ -10,7 +10,7 @@ import tautstring
 from tautstring import _extension
 
 MODES = ["smooth", "sharp"]
-# Iterations as they are done, and calls that come near the solution.
+# Plain iterations, and calls that come close to the solution.
 SOLVERS = {
     "dykstra": {},
     "accelerated": {"method": "accelerated", "iterations": 5},
@@ -285,7 +285,7 @@ def test_what_is_saved_is_four_bits_a_pixel_and_iteration(make, make_positive):
     for iterations in (1, 4):
         saved = saved_bytes(lambda k=iterations: tautstring.prox_tv2d(x, lam, iterations=k))
         assert saved == iterations * (codes + momentum) + done
-    # Of the solution, however many iterations there may be.
+    # Of the solution, for any number of iterations.
     assert saved_bytes(lambda: tautstring.prox_tv2d(x, lam, tol=1e-3)) == codes + done
 
 
@@ -349,7 +349,7 @@ def test_reports_have_no_gradient(make):
     (grad_x,) = torch.autograd.grad(y.square().sum(), x)
     (expected,) = torch.autograd.grad(tautstring.prox_tv2d(x, 0.3).square().sum(), x)
     assert torch.equal(grad_x, expected)
-    # Nor a tangent: what stands beside them has its own derivative alone.
+    # Nor a tangent: a product with them has only the derivative of the other factor.
     _, tangent = torch.func.jvp(
         lambda x: x * tautstring.prox_tv2d(x, 0.3, return_info=True)[1].gap[:, None, None],
         (x.detach(),),

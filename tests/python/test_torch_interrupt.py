@@ -59,7 +59,7 @@ def test_a_call_under_vmap_is_stopped_and_leaves_no_transform_behind() -> None:
 
 
 def test_a_backward_is_stopped() -> None:
-    # It has an end, but not one that comes before the signal, as it begins again and again.
+    # Each backward ends, but they repeat, so the signal arrives during one of them.
     run_torch(
         """
         image = torch.randn(200, 200, requires_grad=True)
@@ -80,7 +80,7 @@ def test_in_a_compiled_graph_the_handlers_exception_follows_a_runtime_error() ->
         image = torch.randn(200, 300)
         solve = lambda image: tautstring.prox_tv2d(image, 0.2, iterations=300)
         compiled = torch.compile(solve, backend="aot_eager")
-        compiled(image)  # signals in the middle of the compiler are not our matter
+        compiled(image)  # signals during compilation are not tested
         def retry():
             while True:
                 try:

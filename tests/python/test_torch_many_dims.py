@@ -1,4 +1,4 @@
-# Tensors of more than eight dimensions give what the same numbers give in few.
+# Tensors of more than eight dimensions: same results as with few dimensions.
 import pytest
 import torch
 

@@ -11,7 +11,7 @@ import tautstring.numpy as tn
 from tautstring import Newton, TVLayer
 
 MODES = ["smooth", "sharp"]
-# Rows that end by themselves, and rows that the direct solver has to finish.
+# Rows that converge, and rows that the direct solver has to finish.
 SOLVERS = {"plain": "newton", "halving": Newton(line_search="halving"), "cut": Newton(iterations=1)}
 
 

@@ -209,7 +209,7 @@ def test_reports_have_no_gradient(make):
     x = make(3, 6, requires_grad=True)
     y, info = solve(x, 0.3, return_info=True)
     assert y.requires_grad and not any(part.requires_grad for part in info)
-    # Nor a tangent: what stands beside them has its own derivative alone.
+    # Nor a tangent: a product with them has only the derivative of the other factor.
     _, tangent = torch.func.jvp(
         lambda x: x[:, 1:] * solve(x, 0.3, return_info=True)[1].dual,
         (x.detach(),),

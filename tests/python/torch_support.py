@@ -1,4 +1,4 @@
-# What the tests on torch tensors share: devices, dtypes, tolerances, data.
+# Shared by the tests on torch tensors: devices, dtypes, tolerances, data.
 from contextlib import nullcontext
 
 import numpy as np
@@ -18,14 +18,14 @@ DTYPES = list(FRACTION)
 
 
 def why_no_cuda():
-    """Why tests on CUDA cannot run here, None where they can."""
+    """Why tests on CUDA cannot run here, None if they can."""
     if not torch.cuda.is_available():
         return "no GPU"
     return None if tautstring.show_config()["cuda"] else "tautstring was built without CUDA"
 
 
 def device_parameters():
-    """Every device, with those that are not here as visible skips."""
+    """Every device; those not available are visible skips."""
     reason = why_no_cuda()
     marks = [] if reason is None else [pytest.mark.skip(reason=reason)]
     return ["cpu", pytest.param("cuda", marks=marks)]
@@ -43,7 +43,7 @@ def assert_close(result, expected, data, factor=1):
 
 
 def warns_of_missed_tolerance(x, match="prox_tv2d: "):
-    """On the CPU expects the warning, on CUDA that there is none: it would wait for the device."""
+    """Expects the warning on the CPU, and none on CUDA, where it would wait for the device."""
     return pytest.warns(RuntimeWarning, match=match) if x.is_cpu else nullcontext()
 
 

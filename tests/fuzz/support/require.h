@@ -2,7 +2,7 @@
 
 namespace tautstring::fuzz {
 
-/// Stops the fuzzer where a property does not hold.
+/// Stops the fuzzer if a property does not hold.
 inline void require(bool holds) {
   if (!holds) __builtin_trap();
 }

@@ -1,4 +1,4 @@
-// A row to solve, as the fuzzer's bytes say.
+// A row to solve, made from the fuzzer's bytes.
 #pragma once
 
 #include <fuzzer/FuzzedDataProvider.h>
@@ -46,7 +46,7 @@ struct Row {
            std::none_of(lam.begin(), lam.end(), [](double value) { return std::isnan(value); });
   }
 
-  /// What rounding y, whose values are below 8, can add to a certificate.
+  /// The most that rounding y, whose values are below 8, can add to a certificate.
   [[nodiscard]] double rounding() const {
     double low = kInfinity;
     double high = -kInfinity;
@@ -66,7 +66,7 @@ struct Row {
     return size > 0 ? width * kHalfUnit / size : 0;
   }
 
-  /// Whether y is the solution, as certificate1d has it.
+  /// Whether y is the solution according to certificate1d.
   [[nodiscard]] bool is_solution(const std::vector<double>& y) const {
     double certificate = 0;
     const Status status =

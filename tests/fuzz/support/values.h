@@ -1,4 +1,4 @@
-// Numbers to solve with: on grids, where ties are everywhere, or of any bits.
+// Numbers to solve with: on grids, where ties are everywhere, or of arbitrary bits.
 #pragma once
 
 #include <fuzzer/FuzzedDataProvider.h>
@@ -23,7 +23,7 @@ inline double sample(FuzzedDataProvider& data, Values kind) {
   return data.ConsumeFloatingPoint<double>();
 }
 
-/// A lam, of any bits perhaps NaN.
+/// A lam; with arbitrary bits it may be NaN.
 inline double penalty(FuzzedDataProvider& data, Values kind) {
   if (kind == Values::any_bits) return std::abs(data.ConsumeFloatingPoint<double>());
   const int choice = data.ConsumeIntegralInRange(-1, 40);
