@@ -1,6 +1,6 @@
-"""Paragraphs of docstrings that the functions on tensors and on NumPy arrays share.
+"""Docstring paragraphs shared by the functions on tensors and on NumPy arrays.
 
-A docstring names them in braces, each on a line of its own. It knows neither torch nor NumPy.
+A docstring names them in braces, each on a line of its own. Knows neither torch nor NumPy.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ With ``mode="sharp"`` the result is the opposite step, ``x + (x - y)``, rounded 
     "prox_tv2d": """\
 ``y = argmin_y 1/2 |y - x|^2 + sum_rows lam |y_{r,c+1} - y_{r,c}| + sum_columns lam
 |y_{r+1,c} - y_{r,c}|`` for each image of x. With ``mode="sharp"`` the result is the
-opposite step, ``x + (x - y)``, rounded once. All rows and all columns are solved in turn
-by exact 1D solves. The first iterations are Algorithm 1 of the paper (Yeh, Hu, Ren and
-Schwing, CVPR 2022).""",
+opposite step, ``x + (x - y)``, rounded once. Exact 1D solves of all rows and of all columns
+alternate. The first iterations are Algorithm 1 of the paper (Yeh, Hu, Ren and Schwing,
+CVPR 2022).""",
     "mode": """\
 mode
     ``"smooth"`` or ``"sharp"``.""",
@@ -56,12 +56,12 @@ tol
 return_info
     Whether to return an `Info` as well.""",
     "certificate1d": """\
-With ``u_i = sum_{j<=i} weight_j (x_j - y_j)`` the solution, and nothing else, has
+Let ``u_i = sum_{j<=i} weight_j (x_j - y_j)``. Only the solution satisfies
 ``|u_i| <= lam_i``, ``u_i = lam_i sign(y_i - y_{i+1})`` where y jumps after i, and
 ``u_n = 0``. The result is the largest violation, relative to
-``max(range of x, largest finite lam)``. The rounding of y to its dtype counts.""",
+``max(range of x, largest finite lam)``. It includes the rounding of y to its dtype.""",
     "gap2d": """\
-It is the duality gap of y for dual variables that are found here, and holds for any y.""",
+It is the duality gap of y for dual variables that are computed here. It is valid for any y.""",
     "dual_of_gap2d": """\
 dual
     ``Info.dual`` of a call of `prox_tv2d` with this x and lam. One iteration turns it into
@@ -69,24 +69,24 @@ dual
     bound as well, but a larger one; in an image where it is not finite, 0 is used instead.
     None: accelerated iterations, at most 128, until the gap is within 1 % of what it bounds.""",
     "lam_max": """\
-With the (weighted) mean ``c`` of the row it is
-``max_i |sum_{j<=i} weight_j (x_j - c)|``.""",
+It is ``max_i |sum_{j<=i} weight_j (x_j - c)|``, where ``c`` is the (weighted) mean of the
+row.""",
     "info": """\
 iterations
     The number of iterations (int32), of two passes each for images. 0 for a row or an image
     that is not finite, and for a row that is not iterated on (see ``converged``).
 gap
     An upper bound on how far the objective at the result is from the optimum (float64). It
-    holds for the result as returned, rounded to x's dtype; with ``mode="sharp"`` for the
-    smooth row or image that the result stands for, ``x - (y - x)``. Infinite where y
+    holds for the result as returned, rounded to x's dtype; with ``mode="sharp"``, for the
+    smooth row or image that the result represents, ``x - (y - x)``. Infinite where y
     overflows its dtype.
 converged
     For images: whether the gap is at most ``tol`` times the objective of the result (bool);
     without ``tol``, at most 1e-4 times, or 1e-6 for a float64 x. For rows: whether Newton's
     iterations ended by themselves and, with a ``tol``, the gap meets it as well. False for
     rows that the direct solver finished (``polish``), that are copied (lam 0) or that have
-    an edge of lam 0. Iterations stop by the result before it is rounded, so a float16 or
-    bfloat16 result may stop for its tolerance and yet not hold it.
+    an edge with lam 0. Iterations are stopped by the gap before rounding, so a float16 or
+    bfloat16 result may miss a tolerance that its iterations have met.
 dual
     The ``start`` for a later call. For images: x's shape, in the dtype of the arithmetic.
     For rows: ``u_i = sum_{j<=i} (x_j - y_j)`` with the smooth y (float64), x's shape but

@@ -1,7 +1,7 @@
-"""Loads the op library into torch, or says in one sentence why that cannot be.
+"""Load the op library into torch, or explain in one sentence why it cannot be loaded.
 
 All other modules take the ops from here: overloads, not packets, since a packet
-looks for the overload in every call, which takes longer than the call.
+looks up the overload in every call, which takes longer than the call.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIBRARY = "_C_stable.so"
 
 
 def find_library() -> Path | None:
-    """Look in all folders of the package: an editable install has more than one."""
+    """Search all folders of the package: an editable install has more than one."""
     candidates = (Path(folder) / _LIBRARY for folder in tautstring.__path__)
     return next(filter(Path.exists, candidates), None)
 
@@ -58,13 +58,13 @@ def _text(function: str) -> str:
 
 
 _library = _load()
-# Ctrl-C stops calls: the binding looks at signals, as for NumPy, and the op library, which
-# knows no Python, asks it.
+# Ctrl-C stops calls: the NumPy binding checks for signals, and the op library, which knows no
+# Python, asks it.
 _library.tautstring_set_stop_check.argtypes = (ctypes.c_void_p,)
 _library.tautstring_set_stop_check.restype = None
 _library.tautstring_set_stop_check(_numpy.stops_for_signal)
 
-# How the op library's errors begin that Python turns into others.
+# Prefixes of the op library's errors that Python converts to other exceptions.
 INVALID_ARGUMENT = _text("tautstring_invalid_argument")
 INTERRUPTED = _text("tautstring_interrupted")
 

@@ -1,7 +1,7 @@
 """The op that solves images (`tautstring._solve`), and its derivatives.
 
-They are the maps of `tautstring._derivatives`, over the partitions of all passes (those of the
-iterations) or of the last two (those of the exact solution).
+The derivatives are the maps of `tautstring._derivatives`, over the partitions of all passes (for
+the iterations) or of the last two (for the exact solution).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tautstring._solve import EagerFunction, Solver, register
 
 @dataclass(frozen=True)
 class Images(Batch):
-    """A batch of images; of it partitions, momentum and done iterations are saved."""
+    """A batch of images; its partitions, momentum and done iterations are saved."""
 
     height_dim: int
     width_dim: int
@@ -39,7 +39,7 @@ class Images(Batch):
 
     @property
     def lam_dims(self) -> tuple[int, ...]:
-        """Give the dimension that rows run along, then that of columns."""
+        """Return the dimension that rows run along, then that of columns."""
         return self.width_dim, self.height_dim
 
     def call_backward(
@@ -49,7 +49,7 @@ class Images(Batch):
         wants_x: bool,
         sharings: Sequence[Sharing | None],
     ) -> tuple[Tensor, ...]:
-        """Call the op that takes the gradient of y to those of x and the lams."""
+        """Call the op that maps the gradient of y to those of x and the lams."""
         rows, columns = (sharing or Sharing(1, (), self.dtype) for sharing in sharings)
         return _extension.backward2d(  # type: ignore[no-any-return]
             grad_y,
@@ -76,7 +76,7 @@ class Images(Batch):
         tangent_x: Tensor | None,
         tangent_lams: Sequence[Tensor | None],
     ) -> Tensor:
-        """Call the op that takes directions of x and the lams to that of y."""
+        """Call the op that maps the tangents of x and the lams to that of y."""
         return _extension.jvp2d(  # type: ignore[no-any-return]
             *saved,
             tangent_x,
@@ -93,7 +93,7 @@ class Images(Batch):
 
 
 class Options(NamedTuple):
-    """What the op is told beside its tensors."""
+    """The op's arguments other than tensors."""
 
     height_dim: int
     width_dim: int

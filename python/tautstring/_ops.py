@@ -1,8 +1,8 @@
-"""The table of the ops: what each argument and each result is to a batch of rows or images.
+"""The table of the ops: how each argument and result relates to a batch of rows or images.
 
 Fake kernels (`tautstring._fake`), batching rules (`tautstring._vmap`) and sharding rules
-(`tautstring._sharding`) follow from it. Names and order of the arguments are those of the
-schemas (src/torch/ops.cpp), where one name means one thing in all ops.
+(`tautstring._sharding`) are derived from it. Names and order of the arguments are those of the
+schemas (src/torch/ops.cpp), where a name means the same in all ops.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from tautstring._shapes import (
 
 
 class Role(Enum):
-    """What an argument or a result is to the batch."""
+    """How an argument or a result relates to the batch."""
 
     SAMPLES = auto()
-    """Has x's dimensions, and its sizes but along the rows."""
+    """Has x's dimensions, and x's sizes except along the rows."""
     BROADCAST = auto()
     """Broadcasts to x; may be a number."""
     PER_LINE = auto()
-    """Has x's dimensions but those that rows (or images) lie along, and perhaps one more, last."""
+    """Has x's dimensions without those of a row (or image), and possibly one more at the end."""
     PASSES = auto()
-    """As PER_LINE, but the bytes of different images are mixed: partitions of 2D passes."""
+    """Like PER_LINE, but the bytes of different images are mixed: partitions of 2D passes."""
     LAM_GRADIENT = auto()
-    """As SAMPLES, but of size 1 along the dimensions that share a lam."""
+    """Like SAMPLES, but with size 1 along the dimensions that share a lam."""
     DIM = auto()
-    """A dimension of x, counted from the front, that rows (or images) lie along."""
+    """A dimension of x, counted from the front, that rows (or images) run along."""
     SHARED_DIMS = auto()
     """Dimensions of x that share a lam, counted from the front."""
     STATIC = auto()
@@ -61,10 +61,10 @@ _ROLE_OF = {name: role for role, names in _ROLES.items() for name in names}
 
 
 class Call:
-    """The arguments of one call of an op by their names, and the batch that they make.
+    """The arguments of one call of an op by name, and the batch that they describe.
 
-    Tensors may be real, fake or only described by a shape. ``main_ndim`` is given where the
-    op's main argument has a vmapped dimension beside its own.
+    Tensors may be real, fake or only described by a shape. ``main_ndim`` is given if the op's
+    main argument has a vmapped dimension in addition to its own.
     """
 
     def __init__(self, op: Op, arguments: Sequence[Any], main_ndim: int | None = None) -> None:
@@ -77,24 +77,24 @@ class Call:
         return self._values[name]
 
     def items(self) -> Iterator[tuple[Role, Any]]:
-        """Give all arguments in order, with their roles."""
+        """Return all arguments in order, with their roles."""
         return ((_ROLE_OF.get(name, Role.STATIC), v) for name, v in self._values.items())
 
     @cached_property
     def dims(self) -> tuple[int, ...]:
-        """Give the dimensions of x that rows (or images) lie along."""
+        """Return the dimensions of x that rows (or images) run along."""
         return tuple(value for role, value in self.items() if role is Role.DIM)
 
     @cached_property
     def ndim(self) -> int:
-        """Give the number of x's dimensions."""
+        """Return the number of x's dimensions."""
         if _ROLE_OF[self.op.main] is Role.SAMPLES:
             return self._main_ndim
         return self._main_ndim - 1 + len(self.dims)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Give x's shape, put together where the op is given no tensor that has it."""
+        """Return x's shape, assembled if no tensor of the call has it."""
         if _ROLE_OF[self.op.main] is Role.SAMPLES:
             return tuple(self.main.shape)
         names = ("n",) if len(self.dims) == 1 else ("height", "width")
@@ -105,17 +105,17 @@ class Call:
 
     @cached_property
     def batch_shape(self) -> tuple[int, ...]:
-        """Give x's shape without the dimensions that rows (or images) lie along."""
+        """Return x's shape without the dimensions that rows (or images) run along."""
         return without_dims(self.shape, *self.dims)
 
     @property
     def sizes(self) -> list[int]:
-        """Give the sizes of x along ``dims``."""
+        """Return the sizes of x along ``dims``."""
         return [self.shape[dim] for dim in self.dims]
 
     @property
     def saved_iterations(self) -> int:
-        """Give the iterations whose partitions a 2D op saves."""
+        """Return the number of iterations whose partitions a 2D op saves."""
         return 1 if self["implicit"] else int(self["iterations"])
 
 
@@ -127,14 +127,14 @@ class Result:
     dtype: Callable[[Call], torch.dtype]
     shape: Callable[[Call], Sequence[int]]
     like: str | None = None
-    """The argument whose strides it has, where that is given."""
+    """The argument whose strides it has, if that is given."""
     flag: str | None = None
-    """The argument that says whether it is wanted. One that is not has no elements."""
+    """The argument that requests it. A result that is not requested has no elements."""
     lam: str | None = None
     """The lam that it is the gradient of."""
 
     def is_wanted(self, call: Call) -> bool:
-        """Tell whether the call asks for it."""
+        """Return whether the call requests it."""
         return self.flag is None or bool(call[self.flag])
 
 
@@ -144,12 +144,12 @@ class Op:
 
     overloads: tuple[Any, ...]
     main: str
-    """The argument whose dimensions count."""
+    """The argument whose dimensions determine the batch."""
     results: tuple[Result, ...]
 
     @cached_property
     def argument_names(self) -> tuple[str, ...]:
-        """Give the names of the arguments in order."""
+        """Return the names of the arguments in order."""
         return tuple(argument.name for argument in self.overloads[0]._schema.arguments)
 
 
@@ -184,7 +184,7 @@ def _edges(call: Call) -> tuple[int, ...]:
 def _per_line(
     dtype: torch.dtype, saved: Callable[[Call], int] | None = None, flag: str | None = None
 ) -> Result:
-    """Give a result with a number per row (or image), or as many as ``saved`` says."""
+    """Return a result with one number per row (or image), or with ``saved(call)`` numbers."""
 
     def shape(call: Call) -> tuple[int, ...]:
         return call.batch_shape if saved is None else (*call.batch_shape, saved(call))

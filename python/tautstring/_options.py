@@ -1,6 +1,6 @@
-"""Reads options that are neither arrays nor tensors: words, counts, dimensions.
+"""Read options that are neither arrays nor tensors: words, counts, dimensions.
 
-For ``tautstring`` and ``tautstring.numpy`` alike: it knows neither torch nor NumPy.
+Shared by ``tautstring`` and ``tautstring.numpy``: knows neither torch nor NumPy.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ Grad = Literal["unrolled", "implicit"]
 class Newton:
     """The paper's projected Newton method, as a ``solver`` of `prox_tv1d`.
 
-    It works on the dual variables, one an edge. An iteration takes those that stand at a
-    bound, and would leave it, for fixed and solves for all others at once. Arithmetic is
-    float64, whatever the dtype.
+    It works on the dual variables, one per edge. An iteration fixes those at a bound that
+    would leave it, and solves for all others at once. Arithmetic is float64, whatever the
+    dtype.
 
     Parameters
     ----------
     iterations
-        How many at most, of each row.
+        The largest number of iterations per row.
     tol
         A row has converged once its duality gap is at most ``tol`` times its objective, or
-        nothing but rounding, which the last iteration mostly comes down to at once.
+        only rounding error, which the last iteration usually reaches at once.
     line_search
-        How a step is shortened that does not decrease the objective enough:
+        How to shorten a step that does not decrease the objective enough:
         ``"interpolation"`` by parabolas, ``"halving"`` to 1/2, 1/4, 1/8 and so on.
 
     Examples
@@ -69,7 +69,7 @@ class Newton:
         read_choice("line_search", self.line_search, ("interpolation", "halving"))
 
     def told(self) -> tuple[int, float, bool]:
-        """Give what the op is told: iterations, tol, halving."""
+        """Return the op's arguments: iterations, tol, halving."""
         return int(self.iterations), float(self.tol), self.line_search == "halving"
 
 
@@ -79,7 +79,7 @@ Solver = Literal["direct", "newton"] | Newton
 def read_solver1d(
     solver: object, weight: object, start: object, polish: bool, return_info: bool = False
 ) -> Newton | None:
-    """Give how to iterate, None for the direct solver; what it has no use for is refused."""
+    """Return how to iterate, None for the direct solver; refuse arguments it has no use for."""
     if isinstance(solver, str) and solver == "direct":
         _require_usual("start", start, None, "direct")
         _require_usual("polish", bool(polish), True, "direct")
@@ -106,7 +106,7 @@ def read_solver2d(
     grad: str | None,
     isotropic: bool,
 ) -> tuple[bool, int, float, bool]:
-    """Give what the op is told: accelerated, iterations, tol, implicit."""
+    """Return the op's arguments: accelerated, iterations, tol, implicit."""
     if isotropic:
         raise NotImplementedError("isotropic: True is not implemented; must be False")
     read_choice("method", method, (None, "dykstra", "accelerated"))
@@ -125,7 +125,7 @@ def read_solver2d(
 
 
 def _read_count(name: str, value: int) -> int:
-    """Give a number of something, of which there is one at least."""
+    """Return a count, which must be at least 1."""
     count = read_integer(name, value)
     if count < 1:
         raise ValueError(f"{name}: must be an integer >= 1, got {count}")
@@ -135,7 +135,7 @@ def _read_count(name: str, value: int) -> int:
 
 
 def _read_tol(tol: float | None) -> float:
-    """Give the tolerance of an iteration, 0 for none."""
+    """Return the tolerance of the iterations, 0 for none."""
     if tol is None:
         return 0.0
     if not isinstance(tol, numbers.Real):
@@ -147,7 +147,7 @@ def _read_tol(tol: float | None) -> float:
 
 
 def read_choice(name: str, value: str | None, choices: tuple[str | None, ...]) -> None:
-    """Check that an argument is one of the words that it may be."""
+    """Check that an argument is one of the allowed words."""
     is_word = value is None or isinstance(value, str)
     if not is_word or value not in choices:
         allowed = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
@@ -155,13 +155,13 @@ def read_choice(name: str, value: str | None, choices: tuple[str | None, ...]) -
 
 
 def read_mode(mode: str) -> bool:
-    """Tell whether ``mode`` asks for sharpening."""
+    """Return whether ``mode`` is sharpening."""
     read_choice("mode", mode, ("smooth", "sharp"))
     return mode == "sharp"
 
 
 def read_dim(dim: int, ndim: int, name: str = "dim") -> int:
-    """Give ``dim`` counted from the front; an x without dimensions has dim 0."""
+    """Return ``dim`` counted from the front; an x without dimensions has dim 0."""
     dims = ndim or 1
     index = read_integer(name, dim)
     if not -dims <= index < dims:
@@ -170,7 +170,7 @@ def read_dim(dim: int, ndim: int, name: str = "dim") -> int:
 
 
 def read_dims(dims: tuple[int, int], ndim: int) -> tuple[int, int]:
-    """Give the two dimensions of the images of an x, counted from the front."""
+    """Return the two image dimensions of x, counted from the front."""
     if ndim < 2:
         raise ValueError(f"x: must have at least 2 dimensions, got {ndim}")
     if not isinstance(dims, tuple | list) or len(dims) != 2:
@@ -182,7 +182,7 @@ def read_dims(dims: tuple[int, int], ndim: int) -> tuple[int, int]:
 
 
 def read_integer(name: str, value: int, allowed: str = "an integer") -> int:
-    """Give an integer of any type as Python's own."""
+    """Return an integer of any type as a Python int."""
     if type(value) is int:
         return value
     try:
@@ -192,9 +192,9 @@ def read_integer(name: str, value: int, allowed: str = "an integer") -> int:
 
 
 def reshape_hint(x_shape: Sequence[int], lam_shape: Sequence[int], dims: Sequence[int]) -> str:
-    """Say how a lam of another shape fits x, where it has one for each index of batch dimensions.
+    """Return a hint how to reshape a lam that has one element per index of batch dimensions of x.
 
-    For instance of shape (C,) beside an x of shape (N, C, H, W), with the images' ``dims``.
+    For instance a lam of shape (C,) with an x of shape (N, C, H, W) and the images' ``dims``.
     """
     count = len(lam_shape)
     for first in reversed(range(len(x_shape) - count + 1)):
@@ -216,7 +216,7 @@ def with_reshape_hint(
     lam_shapes: Mapping[str, Sequence[int]],
     dims: Sequence[int],
 ) -> str:
-    """Add the hint to what the core says of the size of a lam."""
+    """Add the hint to the core's message about the size of a lam."""
     shape = lam_shapes.get(message.partition(":")[0])
     if shape is None or ": must have " not in message:
         return message

@@ -1,9 +1,9 @@
 """Ops that solve, on the three paths of `tautstring._autograd_paths`.
 
 Such an op takes ``(x, *lams, extra, *options, keep_partition)``, and ``report`` if it can
-report how it went. It gives y, what derivatives need of it, and the report, which has no
+report on its iterations. It returns y, what the derivatives need, and the report, which has no
 derivative. ``extra`` is an optional tensor: data weights, or a start, which is a constant.
-A `Solver` knows which is which; what derivatives are it leaves to its `Batch`.
+A `Solver` knows which is which; its `Batch` computes the derivatives.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tautstring._tensors import raise_by_kind
 class EagerFunction(torch.autograd.Function):
     """The eager path to an op: (solver, x, *lams, extra, *options) to y.
 
-    Each op has its own class, whose name its results' grad_fn has.
+    Each op has its own class, which names the grad_fn of its results.
     """
 
     @staticmethod
@@ -43,11 +43,11 @@ class EagerFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_y: Tensor) -> tuple[Tensor | None, ...]:
-        """Give the gradients of x, the lams and what is extra."""
+        """Return the gradients of x, the lams and the extra argument."""
         if torch.is_grad_enabled() or not takes_eager_path():
             return None, *_gradients(ctx, grad_y, ctx.needs_input_grad[1:])
         try:
-            with below_autograd():  # nobody records these calls
+            with below_autograd():  # these calls are not recorded
                 return None, *_gradients(ctx, grad_y, ctx.needs_input_grad[1:])
         except RuntimeError as error:
             raise_by_kind(error)
@@ -55,9 +55,9 @@ class EagerFunction(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class Solver:
-    """An op that solves: what it takes and what it gives; no tuple, since torch opens those."""
+    """An op that solves: its arguments and results. Not a tuple, since torch unpacks those."""
 
-    name: str  # of the function that leads to it
+    name: str  # of the public function
     op: Any
     op_of_numbers: Any  # the same for lams that are numbers
     eager_function: type[EagerFunction]
@@ -77,7 +77,7 @@ class Solver:
         return op(*arguments, keep_partition, report)  # type: ignore[no-any-return]
 
     def keeps_partition(self, inputs: Sequence[Any]) -> bool:
-        """Tell from all that the op is given whether derivatives are possible."""
+        """Return, from all arguments of the op, whether derivatives are possible."""
         return bool(inputs[-1 if self.reported is None else -2])
 
 
@@ -114,7 +114,7 @@ class _FunctionalSolve(torch.autograd.Function):
 
 
 def solve(solver: Solver, arguments: tuple[Any, ...], needs_gradient: bool) -> Tensor:
-    """Solve on the path that gives all derivatives which can be asked for here."""
+    """Solve on the path that has all derivatives that can be requested here."""
     if not takes_eager_path():
         return solve_for_all(solver, arguments, needs_gradient)[0]
     if needs_gradient:
@@ -126,7 +126,7 @@ def solve(solver: Solver, arguments: tuple[Any, ...], needs_gradient: bool) -> T
 def solve_and_report(
     solver: Solver, arguments: tuple[Any, ...], needs_gradient: bool
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Solve on a path that gives the report as well."""
+    """Solve on a path that also returns the report."""
     assert solver.reported is not None
     results = solve_for_all(solver, arguments, needs_gradient, report=True)
     return results[0], results[solver.reported]
@@ -135,7 +135,7 @@ def solve_and_report(
 def solve_for_all(
     solver: Solver, arguments: tuple[Any, ...], keep_partition: bool, report: bool = False
 ) -> tuple[Tensor, ...]:
-    """Solve on a path that gives all results of the op."""
+    """Solve on a path that returns all results of the op."""
     if takes_functional_path():
         return call_function(_FunctionalSolve, solver, *arguments, report)  # type: ignore[no-any-return]
     refuse_tangents(arguments)
@@ -145,7 +145,7 @@ def solve_for_all(
 def _save(
     ctx: Any, solver: Solver, inputs: Sequence[Any], output: tuple[Tensor, ...]
 ) -> tuple[Tensor, ...]:
-    """Keep what the derivatives need."""
+    """Save what the derivatives need."""
     ctx.solver = solver
     ctx.batch, saved = solver.make_batch(inputs, output)
     ctx.arguments = [Argument.of(argument) for argument in inputs[1 : solver.lams + 2]]
@@ -154,7 +154,7 @@ def _save(
 
 
 def _gradients(ctx: Any, grad_y: Tensor | None, needs: Sequence[bool]) -> list[Tensor | None]:
-    """Give the gradients of all inputs, None for those that nobody needs or that have none."""
+    """Return the gradients of all inputs, None for those that are not needed or have none."""
     wanted = needs[: ctx.solver.lams + 2]
     if wanted[-1]:
         _refuse_start(ctx.solver)

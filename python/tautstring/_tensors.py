@@ -1,7 +1,7 @@
-"""Reads what users pass to the functions on tensors into what the ops take.
+"""Convert what users pass to the functions on tensors to what the ops take.
 
-Types, dtypes and names are checked here; sizes and values are left to the C++ core,
-whose messages name the argument as well.
+Types, dtypes and names are checked here; sizes and values are checked by the C++ core,
+whose messages also name the argument.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LamOrPair = Tensor | float | tuple[Tensor | float, Tensor | float]
 
 
 def read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
-    """Check types; give ``dim`` counted from the front. Sizes and values are the core's."""
+    """Check types; return ``dim`` counted from the front. The core checks sizes and values."""
     read_tensor("x", x)
     if weight is not None:
         read_tensor("weight", weight)
@@ -36,7 +36,7 @@ def read_problem(x: Tensor, weight: Tensor | None, dim: int) -> int:
 
 
 def read_lam(x: Tensor, lam: Tensor | float, name: str = "lam") -> Tensor | float:
-    """Give a tensor as it is, and a number of any type as one that the op takes by value."""
+    """Return a tensor unchanged, and a number of any type as one that the op takes by value."""
     if isinstance(lam, Tensor):
         read_tensor(name, lam)
         require_beside(x, name, lam, may_be_number=True)
@@ -54,7 +54,7 @@ def read_lam(x: Tensor, lam: Tensor | float, name: str = "lam") -> Tensor | floa
 def read_lams(
     x: Tensor, lam: LamOrPair, height_dim: int, width_dim: int
 ) -> tuple[Tensor | float, Tensor | float]:
-    """Give the penalties along rows and along columns: two tensors, or two numbers."""
+    """Return the penalties along rows and along columns: two tensors, or two numbers."""
     if not isinstance(lam, tuple | list):
         shared = read_lam(x, lam)
         if isinstance(shared, Tensor):
@@ -79,13 +79,13 @@ def read_lams(
 def lams_by_name(
     lam: LamOrPair, rows: Tensor | float, columns: Tensor | float
 ) -> dict[str, Tensor | float]:
-    """Give what `read_lams` made of lam, by the names that users know."""
+    """Return the result of `read_lams` by the names that users know."""
     is_pair = isinstance(lam, tuple | list)
     return {"lam_rows": rows, "lam_cols": columns} if is_pair else {"lam": rows}
 
 
 def _beside(other: Tensor, lam: Tensor | float) -> Tensor:
-    """Give a number as a tensor that may stand beside another."""
+    """Return a number as a tensor that an op accepts together with ``other``."""
     if isinstance(lam, Tensor):
         return lam
     if is_plain(other) and not other.is_meta:
@@ -94,20 +94,20 @@ def _beside(other: Tensor, lam: Tensor | float) -> Tensor:
 
 
 def is_plain(tensor: Tensor) -> bool:
-    """Tell whether a tensor is one of torch's own, of which no subclass makes something else."""
+    """Return whether a tensor is a plain torch tensor, without the behaviour of a subclass."""
     return type(tensor) in _PLAIN_TENSORS
 
 
 def as_rows(x: Tensor) -> Tensor:
-    """Give a tensor without dimensions as a row of one sample: the ops take rows."""
+    """Return a tensor without dimensions as a row of one sample: the ops take rows."""
     return x if x.ndim else x.unsqueeze(0)
 
 
 def require_beside(x: Tensor, name: str, value: Tensor, may_be_number: bool = False) -> None:
-    """Refuse what would enlarge x, or is elsewhere.
+    """Refuse a tensor that would enlarge x or is on another device.
 
-    The ops would, too, but under vmap they see one dimension more, and a meta tensor leads
-    past them.
+    The ops check this too, but under vmap they see one more dimension, and with a meta tensor
+    they do not run.
     """
     if value.ndim > x.ndim:
         raise ValueError(f"{name}: must not have more dimensions than x, got {value.ndim}")
@@ -117,7 +117,7 @@ def require_beside(x: Tensor, name: str, value: Tensor, may_be_number: bool = Fa
 
 
 def read_tensor(name: str, value: Tensor) -> None:
-    """Check that an argument is a tensor of a type that the ops know."""
+    """Check that an argument is a tensor of a type that the ops support."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name}: must be a tensor, got {_type_name(name, value)}")
     if value.is_nested:
@@ -133,7 +133,7 @@ def read_tensor(name: str, value: Tensor) -> None:
 
 
 def _type_name(name: str, value: object) -> str:
-    """Name the type of an argument, and say where NumPy arrays are taken."""
+    """Return the type name of an argument; for NumPy arrays, add which functions accept them."""
     kind = type(value)
     if kind.__module__.partition(".")[0] != "numpy":
         return kind.__name__
@@ -142,18 +142,18 @@ def _type_name(name: str, value: object) -> str:
 
 
 def _teach_dtensor() -> None:
-    """Teach DTensor about the ops when the first may come: its module is slow to load."""
+    """Register the ops with DTensor once one may be passed: its module is slow to load."""
     if "torch.distributed.tensor" in sys.modules:
         import_module("tautstring._sharding")
 
 
-# While a graph is traced it runs, and is no part of the graph. (What the decorator
-# torch.compiler.assume_constant_result does, after loading all of the compiler.)
+# It runs while a graph is traced, and is not part of the graph. (The decorator
+# torch.compiler.assume_constant_result does the same, but loads all of the compiler.)
 _teach_dtensor._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def check_values(lams: dict[str, Tensor | float], weight: Tensor | None = None) -> None:
-    """Look at values that are on a device; those on the CPU are looked at in any case."""
+    """Check values that are on a device; values on the CPU are always checked by the core."""
     if torch.compiler.is_compiling():
         raise ValueError("check: must be False inside torch.compile, which cannot wait for values")
     for name, lam in lams.items():
@@ -175,16 +175,16 @@ def _raise_at_first(name: str, allowed: str, values: Tensor, is_bad: Tensor) -> 
 def shape_hints(
     x: Tensor, lams: dict[str, Tensor | float], dims: Sequence[int]
 ) -> Callable[[str], str]:
-    """Give what adds to the core's message how to reshape a lam that does not fit x."""
+    """Return a function that adds to the core's message how to reshape a lam to fit x."""
     shapes = {name: lam.shape for name, lam in lams.items() if isinstance(lam, Tensor)}
     return lambda message: with_reshape_hint(message, x.shape, shapes, dims)
 
 
 def raise_by_kind(error: RuntimeError, add_hint: Callable[[str], str] | None = None) -> NoReturn:
-    """Raise an op's error in Python's terms.
+    """Raise an op's error as the matching Python exception.
 
-    ValueError for what the core says of an argument; of a call that a signal stopped, what
-    the signal's handler raised; all else as it is.
+    ValueError for the core's message about an argument; for a call that a signal stopped,
+    the exception of the signal's handler; any other error unchanged.
     """
     if INTERRUPTED in str(error):
         _numpy.raise_stop_reason()

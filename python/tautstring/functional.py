@@ -1,25 +1,24 @@
 """Exact total variation of torch tensors.
 
-The objective, for every row of ``x`` along ``dim`` on its own, is::
+The objective, for every row of ``x`` along ``dim`` independently, is::
 
     prox(x, lam) = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|
 
-(`prox_tv2d` has that of images, with the differences along rows and along columns.)
+(`prox_tv2d` does the same for images, with differences along rows and along columns.)
 
-The solution is exact, takes time linear in the length of a row, and is the same bit
-for bit from run to run and for any number of threads. These arguments mean the same
-in all functions:
+The solution is exact, takes time linear in the row length, and is the same bit for bit
+from run to run and for any number of threads. These arguments mean the same in all
+functions:
 
 ``x``
     tensor of any shape and strides on the CPU or on CUDA, cut into rows along ``dim``:
     float16, bfloat16, float32 or float64. Arithmetic is float64 for float64, else
-    float32. A row with a non-finite sample comes out NaN, the others are exact. It has
-    at most 32 dimensions. Above 9, batch dimensions are folded, and at most 8 may be
-    left after folding those that all arguments step through evenly, as contiguous
-    tensors do.
+    float32. A row with a non-finite sample becomes NaN, the others are exact. At most
+    32 dimensions. With more than 9, batch dimensions that all arguments step through
+    evenly, as contiguous tensors do, are folded; at most 8 of them may remain.
 ``lam``
     the penalty, >= 0: a number, or a tensor that broadcasts to ``x`` and whose size
-    along ``dim`` is 1 (one a row) or n - 1 (one an edge). ``inf`` gives the mean, 0
+    along ``dim`` is 1 (one per row) or n - 1 (one per edge). ``inf`` gives the mean, 0
     copies the row bit for bit.
 ``dim``
     the dimension of ``x`` that the rows run along.
@@ -27,10 +26,9 @@ in all functions:
     data weights, finite and >= 0, broadcasting to ``x``; None: all 1. A sample of
     weight 0 is missing: ``x`` is not read there and may be NaN.
 
-A bad argument raises TypeError or ValueError with its name, what came and what is
-allowed (inside a compiled graph RuntimeError). On CUDA values of ``lam`` and ``weight``
-are not looked at, since that would wait for the device: a row with a bad one comes out
-NaN.
+A bad argument raises TypeError or ValueError (RuntimeError inside a compiled graph), with
+its name, the value passed and what is allowed. On CUDA, values of ``lam`` and ``weight``
+are not checked, since that would wait for the device: a row with a bad value becomes NaN.
 """
 
 from __future__ import annotations
@@ -115,7 +113,7 @@ class Segments(NamedTuple):
 
 @share_docs
 class Info(NamedTuple):
-    """How the iterations of each row or image ended; nothing of it has a gradient.
+    """How the iterations of each row or image ended. Has no gradients.
 
     Attributes
     ----------
@@ -129,7 +127,7 @@ class Info(NamedTuple):
 
 
 class Config(TypedDict):
-    """What this build of the library is and can do."""
+    """The configuration of this build of the library."""
 
     version: str
     compiler: str
@@ -192,8 +190,8 @@ def prox_tv1d(
     {prox_tv1d}
 
     Differentiable with respect to x, lam and weight, forward and backward, any
-    number of times. What is kept for that is 2 bits an element (with weight also x,
-    y and weight), and nothing where no argument requires a gradient.
+    number of times. For that, 2 bits per element are kept (with weight also x, y and
+    weight), or nothing if no argument requires a gradient.
 
     Parameters
     ----------
@@ -202,8 +200,8 @@ def prox_tv1d(
     {mode}
     {solver}
     check
-        On CUDA, wait for the device and raise ValueError where a value of lam or
-        weight is not allowed. On the CPU that is always done.
+        On CUDA, wait for the device and raise ValueError if a value of lam or weight
+        is not allowed. On the CPU, values are always checked.
     start
         With Newton: the ``dual`` of an earlier call on similar rows, to start from.
         Derivatives treat it as a constant.
@@ -213,7 +211,7 @@ def prox_tv1d(
     Returns
     -------
     torch.Tensor or (torch.Tensor, Info)
-        Of x's shape, dtype and, where x has no gaps, strides; and how the iteration ended.
+        y with x's shape, dtype and, if x has no gaps, strides; and how the iterations ended.
 
     Examples
     --------
@@ -226,14 +224,14 @@ def prox_tv1d(
     >>> x.grad
     tensor([0.5000, 0.5000, 0.0000, 0.0000])
 
-    Down the columns, with a penalty for each:
+    Along the columns, with a penalty for each:
 
     >>> image = torch.tensor([[0.0, 0.0], [4.0, 4.0]])
     >>> tautstring.prox_tv1d(image, torch.tensor([1.0, torch.inf]), dim=0)
     tensor([[1., 2.],
             [3., 2.]])
 
-    By the paper's solver, with its dual variables; a call on similar rows can start there:
+    With the paper's solver; a call on similar rows can start from its dual variables:
 
     >>> y, info = tautstring.prox_tv1d(x, 2.0, solver="newton", return_info=True)
     >>> info.dual
@@ -340,26 +338,26 @@ def prox_tv2d(
     {prox_tv2d}
 
     Differentiable with respect to x and lam, forward and backward, any number of times.
-    What is kept for that is 4 bits a pixel and iteration (``grad="unrolled"``) or 4 bits a
-    pixel (``"implicit"``), and nothing where no argument requires a gradient.
+    For that, 4 bits per pixel and iteration (``grad="unrolled"``) or 4 bits per pixel
+    (``"implicit"``) are kept, or nothing if no argument requires a gradient.
 
     Parameters
     ----------
     x
         Tensor of two dimensions or more, otherwise as at the top of this module. An image
-        with a pixel that is not finite comes out NaN, the others are not touched by it.
+        with a non-finite pixel becomes NaN, the others are not affected.
     lam
         The penalty, >= 0: a number, or a tensor that broadcasts to x with size 1 along both
-        dims (one an image). Or a pair ``(lam_rows, lam_cols)`` of such, which may also have
-        one an edge: they broadcast to ``(..., H, W - 1)`` and ``(..., H - 1, W)``.
+        dims (one per image). Or a pair ``(lam_rows, lam_cols)`` of such, which may also have
+        one per edge: they broadcast to ``(..., H, W - 1)`` and ``(..., H - 1, W)``.
     {dims}
     {mode}
     {method}
     {iterations}
     {tol}
     grad
-        ``"unrolled"``: the derivatives of the iterations as they were done. ``"implicit"``:
-        those of the exact solution, for calls that come near it; the result is then also
+        ``"unrolled"``: the derivatives of the iterations as computed. ``"implicit"``: those
+        of the exact solution, for calls that come near it; the result is then also
         polished. None: implicit with ``tol``, else unrolled.
     start
         The ``dual`` of an earlier call on similar images, to start from. Derivatives treat
@@ -367,21 +365,21 @@ def prox_tv2d(
     isotropic
         Not implemented; True raises NotImplementedError.
     check
-        On CUDA, wait for the device and raise ValueError where a value of lam is not
-        allowed. On the CPU that is always done.
+        On CUDA, wait for the device and raise ValueError if a value of lam is not allowed.
+        On the CPU, values are always checked.
     {return_info_of_images}
 
     Returns
     -------
     torch.Tensor or (torch.Tensor, Info)
-        Of x's shape, dtype and, where x has no gaps, strides; and how the iteration ended.
+        y with x's shape, dtype and, if x has no gaps, strides; and how the iterations ended.
 
     Warns
     -----
     RuntimeWarning
-        Where an image on the CPU misses ``tol``: once per line of code that calls. Not on
-        CUDA, where reading the result would wait for the device, nor inside compiled
-        graphs and transforms of ``torch.func``: there `Info.converged` tells it.
+        If an image on the CPU misses ``tol``: once per calling line of code. Not on CUDA,
+        where reading the result would wait for the device, and not inside compiled graphs
+        and transforms of ``torch.func``: check `Info.converged` there.
 
     Examples
     --------
@@ -391,13 +389,13 @@ def prox_tv2d(
     tensor([[0.7500, 0.7500, 7.0000],
             [0.7500, 0.7500, 7.0000]])
 
-    As near to the optimum as is asked for, with a proof of it:
+    To a given accuracy, with a proof of it:
 
     >>> y, info = tautstring.prox_tv2d(x, 1.0, tol=1e-4, return_info=True)
     >>> info.converged
     tensor(True)
 
-    Along the rows alone it is `prox_tv1d`:
+    Along the rows only, it equals `prox_tv1d`:
 
     >>> y = tautstring.prox_tv2d(x, (1.0, 0.0))
     >>> torch.equal(y, tautstring.prox_tv1d(x, 1.0))
@@ -430,7 +428,7 @@ def prox_tv2d(
 
 
 def _may_wait_for(x: Tensor) -> bool:
-    """Tell whether values may be read here: on the CPU, and not while a graph is traced."""
+    """Return whether values may be read here: on the CPU, and not while a graph is traced."""
     return is_plain(x) and x.is_cpu and takes_eager_path() and not is_traced()
 
 
@@ -476,13 +474,13 @@ def certificate1d(
     x, lam, dim, weight
         See the top of this module.
     y
-        The tensor to test, of x's shape, whoever computed it.
+        The tensor to test, of x's shape, from any source.
 
     Returns
     -------
     torch.Tensor
-        One number a row: x's shape without dim, float64 if x is, else float32. NaN
-        where x or y is not finite. It has no gradient: to ask for one is an error.
+        One number per row: x's shape without dim, float64 if x is, else float32. NaN
+        where x or y is not finite. It has no gradient; requesting one is an error.
 
     Examples
     --------
@@ -528,8 +526,8 @@ def gap2d(
     Returns
     -------
     torch.Tensor
-        One number per image: x's shape without dims, float64, in which all of it is computed.
-        NaN where x or y is not finite. It has no gradient: to ask for one is an error.
+        One number per image: x's shape without dims, computed in float64. NaN where x or y
+        is not finite. It has no gradient; requesting one is an error.
 
     Examples
     --------
@@ -558,7 +556,7 @@ def gap2d(
 
 @share_docs
 def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor:
-    """Return the smallest number lam for each row from which on the solution is constant.
+    """Return for each row the smallest lam for which the solution is constant.
 
     {lam_max}
 
@@ -570,8 +568,8 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     Returns
     -------
     torch.Tensor
-        One number a row: x's shape without dim, float64 if x is, else float32. NaN for
-        a row that has a non-finite sample or none at all. It has no gradient: to ask for
+        One number per row: x's shape without dim, float64 if x is, else float32. NaN for
+        a row that has a non-finite sample or no samples. It has no gradient; requesting
         one is an error.
 
     Examples
@@ -589,7 +587,7 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
 
 
 def tv(x: Tensor, *, dim: int = -1) -> Tensor:
-    """Give for each row its total variation ``sum_i |x_{i+1} - x_i|``.
+    """Return the total variation ``sum_i |x_{i+1} - x_i|`` of each row.
 
     Parameters
     ----------
@@ -599,7 +597,7 @@ def tv(x: Tensor, *, dim: int = -1) -> Tensor:
     Returns
     -------
     torch.Tensor
-        One number a row: x's shape without dim, float64 if x is, else float32.
+        One number per row: x's shape without dim, float64 if x is, else float32.
         Differentiable; the gradient of a tie is 0.
 
     Examples
@@ -620,7 +618,7 @@ def segments1d(
     dim: int = -1,
     weight: Tensor | None = None,
 ) -> Segments | list[Segments]:
-    """List the constant segments of the solution: the change points of x.
+    """Return the constant segments of the solution: the change points of x.
 
     They are the solver's own decisions, not guessed from differences of the result,
     so no threshold is needed. The values are differentiable.
@@ -633,9 +631,9 @@ def segments1d(
     Returns
     -------
     Segments or list of Segments
-        For x of at most one dimension the segments of that row. For more dimensions a
-        list with one entry a row, in row-major (C) order of x's other dimensions. On
-        CUDA this waits for the device, since sizes depend on values.
+        If x has at most one dimension, the segments of that row. Otherwise a list with
+        one entry per row, in row-major (C) order of x's other dimensions. On CUDA this
+        waits for the device, since sizes depend on values.
 
     Examples
     --------
@@ -679,7 +677,7 @@ _BITS_PER_CODE, _CODES_PER_BYTE = 2, 4
 
 
 def _unpack(partition: Tensor, n: int) -> Tensor:
-    """Give the codes of a partition (include/tautstring/partition.h), one row a batch element.
+    """Return the codes of a partition (include/tautstring/partition.h), one row per batch element.
 
     Words are stored with their lowest byte first, so bytes are in the order of samples.
     """
@@ -690,10 +688,10 @@ def _unpack(partition: Tensor, n: int) -> Tensor:
 
 
 def show_config() -> Config:
-    """Tell what this build is: version, compiler, CUDA, instruction sets, threads, torch.
+    """Return the configuration: version, compiler, CUDA, instruction sets, threads, torch.
 
-    ``cuda`` says whether this build has CUDA kernels, ``torch_cuda`` with which CUDA
-    torch was built; for the others see ``tautstring.numpy.show_config``.
+    ``cuda``: whether this build has CUDA kernels. ``torch_cuda``: the CUDA version that
+    torch was built with. For the others see ``tautstring.numpy.show_config``.
 
     Examples
     --------

@@ -100,7 +100,7 @@ def read_weight(weight: npt.ArrayLike | None) -> FloatArray | None:
 
 
 def read_threads(threads: int | None) -> int:
-    """Return the number of threads; 0 stands for one per hardware thread."""
+    """Return the number of threads; 0 means one per hardware thread."""
     if threads is None:
         return 0
     allowed = f"None or an integer from 1 to {_MOST_THREADS}"
@@ -112,7 +112,7 @@ def read_threads(threads: int | None) -> int:
 
 @dataclass(frozen=True)
 class Argument:
-    """Shape and dtype of an argument, which its gradient has too."""
+    """Shape and dtype of an argument, and so of its gradient."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -143,5 +143,5 @@ def read_grad_y(grad_y: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 
 
 def with_size(shape: tuple[int, ...], dim: int, size: int) -> tuple[int, ...]:
-    """Give ``shape`` with another size along ``dim`` (if it has any dimension)."""
+    """Return ``shape`` with another size along ``dim`` (if it has any dimension)."""
     return (*shape[:dim], size, *shape[dim + 1 :]) if shape else ()

@@ -169,14 +169,14 @@ def _with_hint2d(
     is_pair: bool,
     dims: tuple[int, int],
 ) -> ValueError:
-    """Add to what the core says of an argument what may help."""
+    """Add a hint to the core's message about an argument."""
     names = ("lam_rows", "lam_cols") if is_pair else ("lam",)
     lam_shapes = dict(zip(names, map(np.shape, lams), strict=False))  # lam is both
     return ValueError(with_reshape_hint(str(error), shape, lam_shapes, dims))
 
 
 class _Solved2d(NamedTuple):
-    """What a call leaves beside y; all but ``done`` only where it is asked for."""
+    """The results of a call other than y; all but ``done`` only if requested."""
 
     partitions: npt.NDArray[np.uint32] | None
     momentum: npt.NDArray[np.float64] | None
@@ -242,12 +242,11 @@ def prox_tv2d(
     ----------
     x
         array_like of two dimensions or more, otherwise as at the top of this module. An
-        image with a pixel that is not finite comes out NaN, the others are not touched
-        by it.
+        image with a non-finite pixel becomes NaN, the others are not affected.
     lam
         The penalty, >= 0: a number, or an array that broadcasts to x with size 1 along
-        both dims (one an image). Or a tuple ``(lam_rows, lam_cols)`` of such, which may
-        also have one an edge: they broadcast to ``(..., H, W - 1)`` and
+        both dims (one per image). Or a tuple ``(lam_rows, lam_cols)`` of such, which may
+        also have one per edge: they broadcast to ``(..., H, W - 1)`` and
         ``(..., H - 1, W)``.
     {dims}
     {mode}
@@ -255,9 +254,9 @@ def prox_tv2d(
     {iterations}
     {tol}
     grad
-        What `prox_tv2d_vjp` differentiates. ``"unrolled"``: the iterations as they were
-        done. ``"implicit"``: the exact solution, for calls that come near it; the result
-        is then also polished. None: implicit with ``tol``, else unrolled.
+        What `prox_tv2d_vjp` differentiates. ``"unrolled"``: the iterations as computed.
+        ``"implicit"``: the exact solution, for calls that come near it; the result is
+        then also polished. None: implicit with ``tol``, else unrolled.
     start
         The ``dual`` of an earlier call on similar images, to start from.
     threads
@@ -267,12 +266,12 @@ def prox_tv2d(
     Returns
     -------
     numpy.ndarray or (numpy.ndarray, Info)
-        A new array of x's shape and dtype in C order; and how the iteration ended.
+        A new array of x's shape and dtype in C order; and how the iterations ended.
 
     Warns
     -----
     RuntimeWarning
-        Where an image misses ``tol``: once per line of code that calls.
+        If an image misses ``tol``: once per calling line of code.
 
     Examples
     --------
@@ -283,7 +282,7 @@ def prox_tv2d(
     array([[0.75, 0.75, 7.  ],
            [0.75, 0.75, 7.  ]])
 
-    As near to the optimum as is asked for, with a proof of it:
+    To a given accuracy, with a proof of it:
 
     >>> y, info = tn.prox_tv2d(x, 1.0, tol=1e-6, return_info=True)
     >>> bool(info.converged), bool(info.gap < 1e-5)
@@ -310,12 +309,12 @@ def prox_tv2d_vjp(
     grad: Grad | None = None,
     start: npt.ArrayLike | None = None,
 ) -> tuple[FloatArray, Callable[[npt.ArrayLike], Gradients2d]]:
-    """Give the result of `prox_tv2d` and the function that takes gradients back through it.
+    """Return the result of `prox_tv2d` and the function that pulls gradients back through it.
 
-    With ``grad="unrolled"`` they are those of the iterations as they were done. With
+    With ``grad="unrolled"`` they are the gradients of the iterations as computed. With
     ``"implicit"`` the solution is constant on components: the gradient of x is the mean
-    of grad_y over each, that of an edge's lam minus the sign of its jump times the
-    difference of that over it.
+    of grad_y over each component; the gradient of an edge's lam is minus the sign of its
+    jump, times the difference of that mean across the edge.
 
     Parameters
     ----------
@@ -325,12 +324,12 @@ def prox_tv2d_vjp(
     Returns
     -------
     y : numpy.ndarray
-        What `prox_tv2d` gives.
+        The result of `prox_tv2d`.
     pullback : callable
-        ``pullback(grad_y)``, with grad_y of y's shape, gives `Gradients2d` in the shapes
+        ``pullback(grad_y)``, with grad_y of y's shape, returns `Gradients2d` in the shapes
         and dtypes of the arguments (float64 where those are numbers or integers), summed
         in float64 where an argument was broadcast. It may be called any number of times.
-        It keeps 4 bits a pixel and iteration, or 4 bits a pixel (``"implicit"``).
+        It keeps 4 bits per pixel and iteration, or 4 bits per pixel (``"implicit"``).
 
     Examples
     --------
@@ -350,7 +349,7 @@ def prox_tv2d_vjp(
 
 @dataclass(frozen=True)
 class _Pullback2d:
-    """What the way back needs of solved images."""
+    """What the pullback needs of solved images."""
 
     solved: _Solved2d
     x: Argument
@@ -377,7 +376,7 @@ class _Pullback2d:
         )
 
     def pull_back(self, grad_y: npt.ArrayLike) -> Gradients2d:
-        """Take the gradient of y back to the gradients of the arguments."""
+        """Return the gradients of the arguments, given the gradient of y."""
         incoming = read_grad_y(grad_y, self.x.shape)
         height_dim, width_dim = self.dims
         grad_x = np.empty(self.x.shape, self.x.dtype)
@@ -438,8 +437,8 @@ def gap2d(
     Returns
     -------
     numpy.ndarray
-        One number an image: x's shape without dims, float64, in which all of it is worked
-        out. NaN where x or y is not finite.
+        One number per image: x's shape without dims, computed in float64. NaN where x or y
+        is not finite.
 
     Examples
     --------

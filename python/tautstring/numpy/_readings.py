@@ -33,12 +33,12 @@ def certificate1d(
     x, lam, dim, weight
         See the top of this module.
     y
-        The array to test, of x's shape, whoever computed it.
+        The array to test, of x's shape, from any source.
 
     Returns
     -------
     numpy.ndarray
-        One number a row: x's shape without dim, float64 if x is, else float32.
+        One number per row: x's shape without dim, float64 if x is, else float32.
         NaN where x or y is not finite.
 
     Examples
@@ -67,7 +67,7 @@ def segments1d(
     dim: int = -1,
     weight: npt.ArrayLike | None = None,
 ) -> Segments | list[Segments]:
-    """List the constant segments of the solution: the change points of x.
+    """Return the constant segments of the solution: the change points of x.
 
     They are the solver's own decisions, not guessed from differences of the
     result, so no threshold is needed.
@@ -80,9 +80,9 @@ def segments1d(
     Returns
     -------
     Segments or list of Segments
-        For x of at most one dimension the segments of that row. For more
-        dimensions a list with one entry a row, in row-major (C) order of x's
-        other dimensions.
+        If x has at most one dimension, the segments of that row. Otherwise a
+        list with one entry per row, in row-major (C) order of x's other
+        dimensions.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _all_segments(
 
 @share_docs
 def lam_max(x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = None) -> FloatArray:
-    """Return the smallest number lam for each row from which on the solution is constant.
+    """Return for each row the smallest lam for which the solution is constant.
 
     {lam_max}
 
@@ -143,8 +143,8 @@ def lam_max(x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = N
     Returns
     -------
     numpy.ndarray
-        One number a row: x's shape without dim, float64 if x is, else float32.
-        NaN for a row that has a non-finite sample or none at all.
+        One number per row: x's shape without dim, float64 if x is, else float32.
+        NaN for a row that has a non-finite sample or no samples.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def lam_max(x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = N
 
 
 def tv(x: npt.ArrayLike, *, dim: int = -1) -> FloatArray:
-    """Give for each row its total variation ``sum_i |x_{i+1} - x_i|``.
+    """Return the total variation ``sum_i |x_{i+1} - x_i|`` of each row.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def tv(x: npt.ArrayLike, *, dim: int = -1) -> FloatArray:
     Returns
     -------
     numpy.ndarray
-        One number a row: x's shape without dim, float64 if x is, else float32.
+        One number per row: x's shape without dim, float64 if x is, else float32.
 
     Examples
     --------
@@ -186,12 +186,12 @@ def tv(x: npt.ArrayLike, *, dim: int = -1) -> FloatArray:
 
 
 def show_config() -> Config:
-    """Tell what this build is: version, compiler, instruction sets and threads.
+    """Return the configuration: version, compiler, instruction sets and threads.
 
-    ``cpu_targets`` are the instruction sets that can run here, fastest first,
-    ``cpu_target`` is the one in use: the first, or what the environment variable
-    TAUTSTRING_CPU named at the first call ("none" where that cannot run here; calls
-    then raise ValueError).
+    ``cpu_targets``: the instruction sets that can run here, fastest first. ``cpu_target``:
+    the one in use, which is the first, or the one that the environment variable
+    TAUTSTRING_CPU named at the first call ("none" if that cannot run here; calls then
+    raise ValueError).
 
     Examples
     --------
@@ -210,7 +210,7 @@ def show_config() -> Config:
 
 
 def _row_numbers(x: FloatArray, dim: int) -> FloatArray:
-    """Make room for one number a row, in x's own arithmetic type."""
+    """Allocate one number per row, in x's own arithmetic type."""
     dtype = np.float64 if x.dtype == np.float64 else np.float32
     return np.empty(with_size(x.shape, dim, 1), dtype)
 

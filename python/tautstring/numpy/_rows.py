@@ -42,7 +42,7 @@ class Problem:
     weight: FloatArray | None
     dim: int
     sharpen: bool
-    newton: Newton | None = None  # None: the direct solver, which the next are not for
+    newton: Newton | None = None  # None: the direct solver, which does not use the fields below
     start: FloatArray | None = None
     polish: bool = True
 
@@ -90,7 +90,7 @@ class Problem:
         return y
 
     def with_hint(self, error: ValueError) -> ValueError:
-        """Add to what the core says of an argument what may help."""
+        """Add a hint to the core's message about an argument."""
         lam_shapes = {"lam": np.shape(self.lam)}
         return ValueError(with_reshape_hint(str(error), self.x.shape, lam_shapes, [self.dim]))
 
@@ -102,7 +102,7 @@ class Problem:
         partition: npt.NDArray[np.uint32] | None,
         info: Info | None,
     ) -> None:
-        if np.ndim(self.lam) > self.x.ndim == 0:  # to the core x has a dimension
+        if np.ndim(self.lam) > self.x.ndim == 0:  # the core gets x with one dimension
             raise ValueError(f"lam: must not have more dimensions than x, got {np.ndim(self.lam)}")
         room: tuple[Any, ...] = (None, None, None, None)
         if info is not None:
@@ -110,7 +110,7 @@ class Problem:
             numbers = (part.reshape(-1) for part in (info.iterations, info.gap, converged))
             room = (*numbers, info.dual)
         _numpy.prox_tv1d_newton(
-            np.atleast_1d(self.x),  # an x without dimensions has nowhere to count edges
+            np.atleast_1d(self.x),  # edges need a dimension to be counted along
             self.lam,
             self.start,
             self.dim,
@@ -124,7 +124,7 @@ class Problem:
         )
 
     def make_info(self) -> Info:
-        """Make room for how the iterations of each row end."""
+        """Allocate the report on the iterations of each row."""
         shape = np.atleast_1d(self.x).shape
         batch = (*shape[: self.dim], *shape[self.dim + 1 :])
         return Info(
@@ -199,16 +199,16 @@ def prox_tv1d(
         With Newton: the ``dual`` of an earlier call on similar rows, to start from.
     {polish}
     threads
-        How many threads may share the rows, 1 to 4096; None: one for each
+        The number of threads that share the rows, 1 to 4096. None: one per
         hardware thread. The result does not depend on it.
     {return_info_of_rows}
 
     Returns
     -------
     numpy.ndarray or (numpy.ndarray, Info)
-        A new array of x's shape and dtype in C order; and how the iteration ended.
-        A missing sample takes part in no sum; it gets the value that its
-        neighbours give it. A row of which every sample is missing is NaN.
+        A new array of x's shape and dtype in C order; and how the iterations ended.
+        A missing sample is left out of all sums and gets its value from its
+        neighbours. A row with every sample missing becomes NaN.
 
     Examples
     --------
@@ -217,13 +217,13 @@ def prox_tv1d(
     >>> tn.prox_tv1d(np.array([1.0, 2.0, 8.0, 9.0]), 1.0)
     array([2., 2., 8., 8.])
 
-    Down the columns, with a penalty for each:
+    Along the columns, with a penalty for each:
 
     >>> tn.prox_tv1d(np.array([[0.0, 0.0], [4.0, 4.0]]), [1.0, np.inf], dim=0)
     array([[1., 2.],
            [3., 2.]])
 
-    With dual variables, from which a call on similar rows can start:
+    With the paper's solver; a call on similar rows can start from its dual variables:
 
     >>> y, info = tn.prox_tv1d([1.0, 2.0, 8.0, 9.0], 2.0, solver="newton", return_info=True)
     >>> info.dual
@@ -248,7 +248,7 @@ def prox_tv1d_vjp(
     start: npt.ArrayLike | None = None,
     polish: bool = True,
 ) -> tuple[FloatArray, Callable[[npt.ArrayLike], Gradients]]:
-    """Give the result of `prox_tv1d` and the function that takes gradients back through it.
+    """Return the result of `prox_tv1d` and the function that pulls gradients back through it.
 
     The solution is constant on segments. With ``m = sum_S grad_y / sum_S weight``
     on a segment S, and the signs s of the jumps at its borders, the gradients of
@@ -263,14 +263,14 @@ def prox_tv1d_vjp(
     Returns
     -------
     y : numpy.ndarray
-        What `prox_tv1d` gives.
+        The result of `prox_tv1d`.
     pullback : callable
-        ``pullback(grad_y)``, with grad_y of y's shape, gives `Gradients` in the
+        ``pullback(grad_y)``, with grad_y of y's shape, returns `Gradients` in the
         shapes and dtypes of the arguments (float64 where those are numbers or
         integers), summed in float64 where an argument was broadcast; its
         ``weight`` is None if no weight was given. It may be called any number
-        of times. It keeps 2 bits an element, with data weights also copies of
-        x, y and weight, so that changing those arrays later does no harm.
+        of times. It keeps 2 bits per element. With data weights it also keeps
+        copies of x, y and weight, so those arrays may change later.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def prox_tv1d_vjp(
 
 @dataclass(frozen=True)
 class _Pullback:
-    """What the way back needs of a solved problem."""
+    """What the pullback needs of a solved problem."""
 
     partition: npt.NDArray[np.uint32]
     x: Argument
@@ -316,7 +316,7 @@ class _Pullback:
         )
 
     def pull_back(self, grad_y: npt.ArrayLike) -> Gradients:
-        """Take the gradient of y back to the gradients of the arguments."""
+        """Return the gradients of the arguments, given the gradient of y."""
         shape = self.x.shape
         incoming = read_grad_y(grad_y, shape)
         lam_size = self.lam.size_along(self.dim, len(shape))

@@ -1,4 +1,4 @@
-"""What calls on NumPy arrays give: reports, gradients, segments."""
+"""Result types of calls on NumPy arrays: reports, gradients, segments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tautstring.numpy._arguments import FloatArray
 
 
 class Gradients(NamedTuple):
-    """What a pullback of `prox_tv1d_vjp` gives: one gradient for each argument."""
+    """The result of a pullback of `prox_tv1d_vjp`: one gradient for each argument."""
 
     x: FloatArray
     lam: FloatArray
@@ -20,11 +20,11 @@ class Gradients(NamedTuple):
 
 
 class Gradients2d(NamedTuple):
-    """What a pullback of `prox_tv2d_vjp` gives: one gradient for each argument."""
+    """The result of a pullback of `prox_tv2d_vjp`: one gradient for each argument."""
 
     x: FloatArray
     lam: FloatArray | tuple[FloatArray, FloatArray]
-    """A pair where lam was one."""
+    """A pair if lam was a pair."""
 
 
 @share_docs
@@ -58,7 +58,7 @@ class Segments(NamedTuple):
 
 
 class Config(TypedDict):
-    """What this build of the library is and can do."""
+    """The configuration of this build of the library."""
 
     version: str
     compiler: str
