@@ -17,7 +17,7 @@ using detail::Backend;
 using detail::footprint;
 using Along = Arguments::Along;
 
-/// A dimension counted from the front, -1 where it names none.
+/// A dimension counted from the front; -1 if there is no such dimension.
 int from_front(int dim, int ndim) {
   const int front = dim < 0 ? dim + ndim : dim;
   return front >= 0 && front < ndim ? front : -1;
@@ -26,7 +26,7 @@ int from_front(int dim, int ndim) {
 /// The arguments of a 2D call, seen by rows and by columns.
 class ImageArguments {
  public:
-  /// Starts with the array that gives the shape of the batch, x's; `arrays` as in Arguments.
+  /// Starts with the array that determines the shape of the batch, x's; `arrays` as in Arguments.
   ImageArguments(const char* name, const ConstView& x, int height_dim, int width_dim,
                  std::initializer_list<detail::Steps> arrays = {}) noexcept
       : height_dim_(from_front(height_dim, x.ndim)),
@@ -52,7 +52,7 @@ class ImageArguments {
   }
 
   [[nodiscard]] const detail::Images& images() const noexcept { return images_; }
-  /// For checks that know nothing of images.
+  /// For checks that do not depend on images.
   [[nodiscard]] Arguments& checks() noexcept { return rows_; }
 
   detail::ConstImageArray shaped(const char* name, const ConstView& view) noexcept {
@@ -70,12 +70,13 @@ class ImageArguments {
   detail::ImageArray lam_cols_output(const View& view) noexcept {
     return by_columns(columns_.optional_output("gradients.lam_cols", view, Along::row_or_edges));
   }
-  /// Of iterations, each of which has so much to save: -1 where no list is so long.
+  /// The number of elements saved by `iterations` iterations, `of_each` per iteration; -1 if it
+  /// overflows.
   [[nodiscard]] static std::int64_t saved(std::int64_t of_each, int iterations) noexcept {
     std::int64_t count = 0;
     return __builtin_mul_overflow(of_each, std::int64_t{iterations}, &count) ? -1 : count;
   }
-  /// A list of the caller's, of which a call needs so many elements.
+  /// A list of the caller, which must have `count` elements.
   template <class Item>
   Item* required(const char* name, std::span<Item> items, std::int64_t count,
                  const char* expected) noexcept {
@@ -94,7 +95,7 @@ class ImageArguments {
   detail::ConstImageArray lam_cols(const char* name, const ConstView& view) noexcept {
     return by_columns(columns_.optional_broadcast(name, view, Along::row_or_edges));
   }
-  /// Sets the lams along rows and along columns. Errors of one that is both call it `lam`.
+  /// Sets the lams along rows and along columns. If one array is both, errors call it `lam`.
   void lams(const Problem2d& problem, detail::ImageLam& along_rows,
             detail::ImageLam& along_columns) noexcept {
     const bool is_shared = are_same(problem.lam_rows, problem.lam_cols);
@@ -123,7 +124,7 @@ class ImageArguments {
     return a.number == b.number || (std::isnan(a.number) && std::isnan(b.number));
   }
 
-  static constexpr double kMostPixels = 0x1p48;  // more than any memory has: sizes cannot overflow
+  static constexpr double kMostPixels = 0x1p48;  // exceeds any memory, and sizes cannot overflow
 
   template <class Data>
   [[nodiscard]] detail::BasicImageArray<Data> by_rows(
@@ -139,9 +140,8 @@ class ImageArguments {
     std::swap(images.row_stride, images.column_stride);
     return images;
   }
-  /// An array of lines as one of images, which have line_count of them each; that direction is at
-  /// `place` of the lines' batch.
-  /// There it has a size of 1 only where it is broadcast, which its stride of 0 tells.
+  /// An array of lines as an array of images with line_count lines each; that dimension is at
+  /// `place` of the lines' batch. It has size 1 there only if it is broadcast, with stride 0.
   template <class Data>
   [[nodiscard]] detail::BasicImageArray<Data> lay_out(const detail::BasicRowArray<Data>& lines,
                                                       int place,
@@ -186,9 +186,9 @@ detail::SolvedImages lay_out(ImageArguments& arguments, const Solved2d& solved) 
   if (implicit) return result;
   result.momentum = arguments.optional("solved.momentum", solved.momentum,
                                        arguments.saved(images.count, solved.iterations),
-                                       "must have one element an image and iteration");
+                                       "must have one element per image and iteration");
   result.done = arguments.optional("solved.done", solved.done, images.count,
-                                   "must have one element an image");
+                                   "must have one element per image");
   return result;
 }
 
@@ -267,7 +267,7 @@ Status prox_tv2d(const Problem2d& problem, const Solver2d& solver, const Results
                          "must have saved_words2d elements");
   call.momentum =
       arguments.optional("momentum", results.momentum, arguments.saved(count, solver.iterations),
-                         "must have one element an image and iteration");
+                         "must have one element per image and iteration");
   constexpr const char* kOnePerImage = "must have one element per image";
   call.gap = arguments.optional("gap", results.gap, count, kOnePerImage);
   call.objective = arguments.optional("objective", results.objective, count, kOnePerImage);
@@ -305,7 +305,7 @@ Status gap2d(const Problem2d& problem, const Candidate2d& candidate, std::span<d
   arguments.lams(problem, call.lam_rows, call.lam_cols);
   call.y = arguments.shaped("y", candidate.y);
   if (candidate.dual.given()) call.dual = arguments.shaped("dual", candidate.dual);
-  call.gap = arguments.required("gap", gap, call.images.count, "must have one element an image");
+  call.gap = arguments.required("gap", gap, call.images.count, "must have one element per image");
   arguments.checks().require(problem.mode == Mode::smooth, "mode", "must be Mode::smooth",
                              static_cast<double>(problem.mode));
   const detail::OutputList lists[] = {{"gap", footprint(gap)}};

@@ -449,7 +449,7 @@ TEST(ImagesGap, BadArgumentsAreNamedAndNothingIsWritten) {
   EXPECT_EQ(told(with(good, [](Problem2d& p) { p.width_dim = 1; }), candidate, gap),
             "width_dim: must not be height_dim, got 1");
   EXPECT_EQ(told(good, candidate, std::span(gap).first(1)),
-            "gap: must have one element an image, got 1");
+            "gap: must have one element per image, got 1");
   EXPECT_EQ(told(good, candidate, {reinterpret_cast<double*>(y.data()), 2}),
             "gap: must not share memory with another argument");
   EXPECT_EQ(told(good, candidate, {reinterpret_cast<double*>(dual.data()), 2}),
