@@ -1,4 +1,4 @@
-// 2D forward on the CPU: an image's iterations, what they leave, and the result.
+// 2D forward on the CPU: the iterations of an image, what they save, and the result.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Memory to polish one image with, of which there is none where it is not to be.
+/// Scratch memory to polish one image, empty unless polishing is on.
 struct PolishScratch {
   PolishScratch(Scratch& scratch, const Images& images, bool polishes) noexcept
       : components(scratch, polishes ? images : Images{}) {
@@ -24,7 +24,7 @@ struct PolishScratch {
   }
 
   Components components;
-  std::uint32_t* row_codes = nullptr;  // of the last passes, where the caller does not want them
+  std::uint32_t* row_codes = nullptr;  // of the last passes, if the caller does not want them
   std::uint32_t* column_codes = nullptr;
 };
 
@@ -36,8 +36,9 @@ std::size_t image_bytes(const Images& images, bool polishes) noexcept {
   return scratch.used();
 }
 
-/// Where the solution's derivatives are wanted of images that have come near it, the components
-/// that these are taken on also give its values.
+/// Whether the values of the components may replace the result: with implicit derivatives, for
+/// images that have come near the solution, the components of the derivatives also determine the
+/// values.
 bool polishes(const Solver2d& solver) noexcept {
   return solver.derivative == Derivative2d::implicit && solver.tol > 0;
 }
@@ -86,11 +87,11 @@ class ImageSolver {
   [[nodiscard]] double* momentum_of(std::int64_t image) const noexcept {
     return call_.momentum + image * call_.solver.iterations;
   }
-  /// How many iterations' partitions are kept.
+  /// The number of iterations whose partitions are kept.
   [[nodiscard]] int kept_iterations() const noexcept {
     return call_.solver.derivative == Derivative2d::implicit ? 1 : call_.solver.iterations;
   }
-  /// Where a pass's partition goes: with those of all passes, or over that of the pass before.
+  /// Where the partition of a pass is stored: with those of all passes, or over the previous one.
   [[nodiscard]] std::uint32_t* partition_of(std::int64_t image, int iteration,
                                             bool of_rows) const noexcept {
     if (call_.partitions == nullptr) return of_rows ? s_.row_codes : s_.column_codes;
@@ -99,7 +100,7 @@ class ImageSolver {
     return call_.partitions + (of_rows ? saved.rows(image, kept) : saved.columns(image, kept));
   }
 
-  /// From the last iteration, of this quality, to the result.
+  /// Computes the result from the last iteration, which has this quality.
   void finish(std::int64_t image, Quality quality) noexcept {
     const IterationArrays<T>& a = iterations_.arrays();
     const T* y = a.y;
@@ -129,8 +130,8 @@ class ImageSolver {
     if (call_.converged != nullptr) call_.converged[image] = quality.converged ? 1 : 0;
   }
 
-  /// What the result loses by its dtype and its offset belongs to its quality, which is that of the
-  /// smooth image that it stands for.
+  /// The quality of the smooth image that the result represents, including rounding to the dtype
+  /// and by the offset.
   Quality quality_of_stored(std::int64_t image) noexcept {
     const IterationArrays<T>& a = iterations_.arrays();
     const ImageSpan<void> stored = call_.y.image(images_, image);
@@ -144,8 +145,8 @@ class ImageSolver {
     return iterations_.quality_of(a.q);
   }
 
-  /// The values that the last passes' components have where they are those of the solution: all
-  /// that a component's border holds goes to its pixels.
+  /// The values of the components of the last passes, if these are the components of the solution:
+  /// the mean of a component, with the jumps at its border added.
   void polish(std::int64_t image, T* out) noexcept {
     const IterationArrays<T>& a = iterations_.arrays();
     Components& components = s_.components;
@@ -153,7 +154,7 @@ class ImageSolver {
     const auto first = [&](std::int64_t i) {
       return static_cast<double>(a.x[components.first_of(i)]);
     };
-    // Differences, so that no digit is lost however far from 0 they are.
+    // Differences, so that no digits are lost, however far from 0 the samples are.
     components.sum([&](std::int64_t i) { return static_cast<double>(a.x[i]) - first(i); });
     const EdgeLams lam_rows(call_.lam_rows, images_, image);
     const EdgeLams lam_cols(call_.lam_cols, images_, image);
@@ -165,8 +166,9 @@ class ImageSolver {
     }
   }
 
-  /// As 1D copies rows, bit for bit, and says of each line which way its samples go: so the
-  /// derivatives of all iterations are those of one. The columns are copied for their codes alone.
+  /// Copies the image as the 1D call copies rows: bit for bit, with the partition from the
+  /// directions of its samples. So the derivatives of all iterations are those of one. The columns
+  /// are copied only for their codes.
   void copy(std::int64_t image) const noexcept {
     const ImageSpan<const void> x = call_.x.image(images_, image);
     const ImageSpan<void> y = call_.y.image(images_, image);
@@ -193,7 +195,7 @@ class ImageSolver {
     store_no_iterations(image, {0, 0, true});
   }
 
-  /// All of it NaN, and each line one segment.
+  /// Stores NaN everywhere, and each line as one segment.
   void store_nan(std::int64_t image) const noexcept {
     store_image(call_.y, images_, image, [](std::int64_t) { return kNan; });
     store_image(call_.dual, images_, image, [](std::int64_t) { return kNan; });
@@ -232,7 +234,7 @@ Status forward_in(const Forward2d& call, const Context& context) noexcept {
       });
 }
 
-/// Images without pixels are solved.
+/// Images without pixels count as solved.
 void store_empty(const Forward2d& call) noexcept {
   const std::int64_t count = call.images.count;
   if (call.momentum != nullptr) std::fill_n(call.momentum, count * call.solver.iterations, 0.0);

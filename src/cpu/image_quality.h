@@ -1,4 +1,4 @@
-// How good a 2D result is: its objective, and how far above the optimum that is at most.
+// The quality of a 2D result: its objective, and an upper bound on how far it is from the optimum.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class EdgeLams {
     if (given_) span_ = lam.array.image(images, image);
   }
 
-  /// Of the edges behind the first `count` pixels of row r.
+  /// Loads the lams of the edges after the first `count` pixels of row r.
   void load(std::int32_t r, std::int32_t count, double* out) const noexcept {
     if (!given_) {
       std::fill_n(out, count, number_);
@@ -38,7 +38,7 @@ class EdgeLams {
     return load_element({span_.data, span_.dtype, 1, 0},
                         r * span_.row_stride + c * span_.column_stride);
   }
-  /// Whether those of so many rows of so many edges are.
+  /// Whether the lams of `rows` rows of `count` edges are all 0.
   [[nodiscard]] bool are_zero(std::int32_t rows, std::int32_t count) const noexcept {
     if (!given_) return number_ == 0;
     for (std::int32_t r = 0; r < rows; ++r) {
@@ -55,19 +55,19 @@ class EdgeLams {
   ImageSpan<const void> span_ = {};
 };
 
-/// An iterate: P = x - column_input and Q = column_input - y are sums of what the edges along rows
-/// and along columns hold, their dual variables u and v.
+/// An iterate: P = x - column_input and Q = column_input - y are the changes of the pixels by the
+/// dual variables u of the edges along rows and v of those along columns.
 template <class T>
 struct Iterate {
   const T* x;
   const T* column_input;
   const T* y;
   double largest;  // |x|
-  double scale;    // a power of 2 that all of it is taken times, lams too
+  double scale;    // a power of 2 that all differences and lams are multiplied by
 };
 
-/// Of any Y, by an iterate's u and v: see step/image/gap.h. It is worked out a row at a time, in
-/// loops without branches that compilers can widen.
+/// The quality of any Y, with u and v of an iterate: see step/image/gap.h. It is computed row by
+/// row, in loops without branches that compilers can vectorize.
 template <class T>
 class ImageQuality {
  public:
@@ -138,8 +138,8 @@ class ImageQuality {
     for (std::int32_t e = 0; e < count; ++e) lam_[e] = scaled_lam<T>(lam_[e], iterate.scale);
   }
 
-  /// The dual variables of edges as they are counted; adds what the edges have of gap and
-  /// objective.
+  /// Computes the dual variables as used for the gap, and adds the contributions of the edges to
+  /// gap and objective.
   void count_edges(std::int32_t count, const double* dual, const Iterate<T>& iterate,
                    double* counted, Quality& quality) const noexcept {
     const double largest = iterate.largest * iterate.scale;
@@ -154,13 +154,13 @@ class ImageQuality {
 
   std::int32_t height_;
   std::int32_t width_;
-  // Of the edges behind a row's pixels, along it or to the next one:
+  // Of the edges after the pixels of a row, along it or to the next row:
   double* lam_;
   double* rise_;
   double* u_;
   double* v_;
-  double* right_;  // u as it is counted, from the edge before the row's first pixel on
-  double* above_;  // v as it is counted, before a row and behind it
+  double* right_;  // u as used for the gap, from the edge before the row's first pixel on
+  double* above_;  // v as used for the gap, before a row and after it
   double* below_;
 };
 
