@@ -1,4 +1,4 @@
-// As in tv1d.cpp: views of arrays that Python allocated, and a call of the core.
+// As in tv1d.cpp: makes views of arrays that Python allocated and calls the core.
 #include "tv2d.h"
 
 #include <nanobind/stl/optional.h>
@@ -14,8 +14,8 @@ Derivative2d derivative_of(bool implicit) {
   return implicit ? Derivative2d::implicit : Derivative2d::unrolled;
 }
 
-/// Words of the partitions that derivatives need; 0 where x is not valid, which the call that
-/// follows says better.
+/// The number of words of the partitions that derivatives need; 0 if x is not valid: the following
+/// call has the better error message.
 std::int64_t saved_words(const Input& x, int height_dim, int width_dim, int iterations) {
   return saved_words2d(view_of(x), iterations, height_dim, width_dim);
 }

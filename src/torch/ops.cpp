@@ -78,12 +78,12 @@ STABLE_TORCH_LIBRARY(tautstring, library) {
 // For _extension.py.
 extern "C" {
 
-/// Python knows a function that looks at its signals; this library knows no Python.
+/// Python passes a function that checks its signals; this library knows no Python.
 TAUTSTRING_API void tautstring_set_stop_check(tautstring::torch_ops::StopCheck check) {
   tautstring::torch_ops::set_stop_check(check);
 }
 
-/// What marks errors: see tensors.h.
+/// The prefixes of errors: see tensors.h.
 TAUTSTRING_API const char* tautstring_invalid_argument() {
   return tautstring::torch_ops::kInvalidArgument;
 }
@@ -121,7 +121,7 @@ void implement(torch::stable::detail::StableLibrary& library) {
 
 }  // namespace
 
-// Without a tensor there is no device to choose a kernel by.
+// Without a tensor argument, no device selects a kernel.
 STABLE_TORCH_LIBRARY_IMPL(tautstring, CompositeExplicitAutograd, library) {
   library.impl("has_cuda", TORCH_BOX(&has_cuda));
 }

@@ -26,7 +26,7 @@ std::span<const T> span_of(const char* name, const Tensor& tensor, ScalarType dt
   return {static_cast<const T*>(tensor.const_data_ptr()), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// What a workspace is asked for with, in place of a lam: a number where there is no view.
+/// What takes the place of a lam in a workspace query: a number if there is no view.
 Lam lam_like(const ConstView& view) {
   return view.given() ? Lam(view) : Lam(0.0);
 }
@@ -62,7 +62,7 @@ Solution2d solve(const Tensor& x, const Lam& lam_rows, const Lam& lam_cols,
   Tensor partitions = make_partitions(x, dims, implicit ? 1 : solver.iterations, keep_partitions);
   Tensor momentum =
       make_per_image(x, dims, keep_momentum ? solver.iterations : 0, ScalarType::Double);
-  if (keep_momentum && solver.tol > 0) {  // an image that stops early leaves the rest as it was
+  if (keep_momentum && solver.tol > 0) {  // an image that stops early does not write the rest
     torch::stable::zero_(partitions);
     torch::stable::zero_(momentum);
   }
@@ -183,7 +183,7 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
              const std::optional<Tensor>& tangent_lam_cols, std::int64_t height_dim,
              std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool implicit,
              std::int64_t height, std::int64_t width, ScalarType dtype) {
-  // One dimension less than x: bytes stand for the pixels.
+  // One dimension less than x: a dimension of bytes replaces the two of the pixels.
   const ImageDims dims =
       require_image_dims("partitions", partitions.dim() + 1, height_dim, width_dim);
   require_device_of("partitions", partitions, "momentum", momentum);

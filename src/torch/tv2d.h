@@ -14,14 +14,14 @@ namespace tautstring::torch_ops {
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 
-/// y, partitions, momentum, done, gap, dual.
+/// y, partitions, momentum, done, gap, objective, converged, dual.
 ///
-/// `partitions` has the shape of x's batch, then the bytes of an image in all saved iterations, as
-/// many as it takes: but the core mixes those of different images. It can be taken apart by who
-/// knows how (python/tautstring/_vmap.py). `momentum` has an element an iteration behind x's batch.
-/// Both have none where they are not kept; the momentum neither implicit. `done`, the
-/// iterations of each image, is there in any case; `gap` and `dual` (in the arithmetic's dtype)
-/// where `report` asks for them, else they are empty.
+/// `partitions` has the shape of x's batch, then the number of bytes of an image in all saved
+/// iterations; but the core mixes the bytes of different images. python/tautstring/_vmap.py takes
+/// them apart. `momentum` has the shape of x's batch, then one element per iteration. Both are
+/// empty if they are not kept; the momentum also if implicit. `done`, the iterations of each image,
+/// is always there. `gap`, `objective`, `converged` and `dual` (in the arithmetic's dtype) are
+/// empty unless `report` requests them.
 using Solution2d = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 
 Solution2d solve2d(const Tensor& x, const Tensor& lam_rows, const Tensor& lam_cols,
@@ -34,8 +34,8 @@ Solution2d solve2d_number(const Tensor& x, double lam_rows, double lam_cols,
                           std::int64_t iterations, double tol, bool implicit, bool keep_partitions,
                           bool report);
 
-/// The gradients of x (in `x_dtype`) and of the lams, each summed as in backward1d. One not wanted
-/// is empty.
+/// The gradients of x (in `x_dtype`) and of the lams, each summed as in backward1d. A gradient that
+/// is not wanted is empty.
 std::tuple<Tensor, Tensor, Tensor> backward2d(
     const Tensor& grad_y, const Tensor& partitions, const Tensor& momentum, const Tensor& done,
     std::int64_t height_dim, std::int64_t width_dim, bool sharpen, std::int64_t iterations,
@@ -51,7 +51,8 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
              std::int64_t width_dim, bool sharpen, std::int64_t iterations, bool implicit,
              std::int64_t height, std::int64_t width, ScalarType dtype);
 
-/// What y is above the optimum, at most: float64, of the shape of x's batch.
+/// An upper bound on how far the objective at y is from the optimum: float64, with the shape of x's
+/// batch.
 Tensor find_gap2d(const Tensor& x, const Tensor& y, const Tensor& lam_rows, const Tensor& lam_cols,
                   const std::optional<Tensor>& dual, std::int64_t height_dim,
                   std::int64_t width_dim);
