@@ -139,7 +139,7 @@ def read(op: Any, *arguments: Any) -> Tensor:
 
 def _refuse_derivative(op: Any) -> NoReturn:
     name = op._schema.name.split("::")[1]
-    raise NotImplementedError(f"{name}: has no gradient; give it tensors that are detached")
+    raise NotImplementedError(f"{name}: has no gradient; pass detached tensors")
 
 
 def register_reading(op: Any) -> None:

@@ -82,10 +82,10 @@ def describe(
     if any(image.iterations == iterations for image in missed):
         advice.append("allow more iterations")
         if not accelerated:
-            advice.append("take method='accelerated'")
+            advice.append("use method='accelerated'")
     if dtype in _HALF_DTYPES or any(image.iterations < iterations for image in missed):
         wider = _WIDER_DTYPE.get(dtype)
-        what = "raise tol" if wider is None else f"raise tol or give x in {wider}"
+        what = "raise tol" if wider is None else f"raise tol or pass x in {wider}"
         advice.append(f"{what} ({dtype} may be too coarse for this tol)")
     return (
         f"prox_tv2d: {_name(missed, count)} stopped after {worst.iterations} iterations to a gap "

@@ -166,7 +166,7 @@ def _gradients(ctx: Any, grad_y: Tensor | None, needs: Sequence[bool]) -> list[T
 
 def _refuse_start(solver: Solver) -> None:
     if solver.takes_start:
-        raise NotImplementedError(f"{solver.name}: takes start for a constant; give it detached")
+        raise NotImplementedError(f"{solver.name}: treats start as a constant; pass it detached")
 
 
 def register(solver: Solver) -> None:

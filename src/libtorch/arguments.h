@@ -1,4 +1,4 @@
-// Checks of arguments that functions and the layer share, and that src/torch never sees.
+// Argument checks shared by the functions and the layer, for arguments that src/torch never sees.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -48,7 +48,7 @@ inline void require_known(LineSearch line_search) {
       static_cast<int>(line_search), ")");
 }
 
-/// How to iterate, where it is told.
+/// Checks the iteration options, if given.
 inline void require_solver(std::optional<std::int64_t> iterations, std::optional<double> tol) {
   TORCH_CHECK_VALUE(!iterations || (*iterations >= 1 && *iterations <= INT_MAX),
                     "iterations: must be from 1 to ", INT_MAX, ", got ", iterations.value_or(0));
@@ -56,15 +56,15 @@ inline void require_solver(std::optional<std::int64_t> iterations, std::optional
                     tol.value_or(0));
 }
 
-/// Without this a dual tensor would lose its tangent in silence: torch's functions in C++
-/// have no forward derivative, and where no gradient is recorded they are not even asked.
+/// Without this check a dual tensor would silently lose its tangent: torch's C++ functions have no
+/// forward derivative, and are not called for one if no gradient is recorded.
 inline void refuse_tangent(const char* function, const char* name, const at::Tensor& tensor) {
   TORCH_CHECK_NOT_IMPLEMENTED(!tensor.defined() || !tensor._fw_grad(/*level=*/0).defined(), name,
                               ": must have no tangent, since ", function,
-                              " has no forward derivative in C++; Python's has");
+                              " has no forward derivative in C++, only in Python");
 }
 
-/// A tensor of a dtype that the core knows, without a tangent; or none.
+/// Checks a tensor: undefined, or of a dtype that the core supports and without a tangent.
 inline void require_tensor(const char* function, const char* name, const at::Tensor& tensor) {
   require_floating(name, tensor);
   refuse_tangent(function, name, tensor);

@@ -1,5 +1,5 @@
-// The ops of src/torch, called on LibTorch tensors without the dispatcher: this library
-// registers nothing, so that a process may load the Python package beside it.
+// Calls the ops of src/torch on LibTorch tensors without the dispatcher: this library
+// registers nothing, so a process may also load the Python package.
 #pragma once
 
 #include <torch/csrc/inductor/aoti_torch/utils.h>
@@ -16,10 +16,10 @@
 
 namespace tautstring::libtorch {
 
-/// A tensor that the core can read, as src/torch takes it: a new handle to shared data.
-/// What the dispatcher would do for an op is done here: values that the memory does not
-/// hold (the negative bit, zeros without memory) are written out, and a tensor without
-/// plain memory on a device that the core knows is refused by its name.
+/// Converts a tensor to the type that src/torch takes: a new handle to shared data.
+/// This does what the dispatcher would do for an op. Values that are not in memory (the
+/// negative bit, zeros without memory) are written out, and a tensor without plain
+/// memory on a supported device is refused by its name.
 inline torch::stable::Tensor to_stable(const char* name, const at::Tensor& tensor) {
   TORCH_CHECK_VALUE(!tensor.is_nested(), name, ": must be a dense tensor, got a nested one");
   TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, name, ": must be a dense tensor, got layout ",
@@ -30,7 +30,7 @@ inline torch::stable::Tensor to_stable(const char* name, const at::Tensor& tenso
   return torch::stable::Tensor(torch::aot_inductor::new_tensor_handle(std::move(written)));
 }
 
-/// An undefined tensor is one that was not given.
+/// An undefined tensor counts as not given.
 inline std::optional<torch::stable::Tensor> to_optional(const char* name,
                                                         const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(to_stable(name, tensor)) : std::nullopt;
@@ -40,7 +40,7 @@ inline at::Tensor from_stable(const torch::stable::Tensor& tensor) {
   return *torch::aot_inductor::tensor_handle_to_tensor_pointer(tensor.get());
 }
 
-/// Makes a call of src/torch; its errors of arguments become c10::ValueError.
+/// Calls a function of src/torch and converts its argument errors to c10::ValueError.
 template <class Call>
 auto call(Call&& function) {
   try {

@@ -11,12 +11,12 @@
 namespace tautstring {
 namespace {
 
-/// The dimensions behind the channels: the signal's, or the image's.
+/// The number of dimensions after the channels: those of the signal or of the image.
 std::int64_t dims_behind_channels(Direction direction) {
   return direction == Direction::signal ? 1 : 2;
 }
 
-/// Null for a number that is no direction.
+/// Null if the value is not a direction.
 const char* name_of(Direction direction) {
   switch (direction) {
     case Direction::image: return "image";
@@ -33,20 +33,20 @@ void require_known(Direction direction) {
                     static_cast<int>(direction), ")");
 }
 
-/// How to iterate, which is for images alone.
+/// Checks the iteration options, which are for images only.
 void require_solver(const TVLayerOptions& options) {
   if (options.method()) libtorch::require_known(*options.method());
   if (options.derivative()) libtorch::require_known(*options.derivative());
   libtorch::require_solver(options.iterations(), options.tol());
   if (options.direction() == Direction::image) return;
-  const char* const is_for_images = ": is for Direction::image alone";
+  const char* const is_for_images = ": is for Direction::image only";
   TORCH_CHECK_VALUE(!options.method(), "method", is_for_images);
   TORCH_CHECK_VALUE(!options.iterations(), "iterations", is_for_images);
   TORCH_CHECK_VALUE(!options.tol(), "tol", is_for_images);
   TORCH_CHECK_VALUE(!options.derivative(), "derivative", is_for_images);
 }
 
-/// One lambda a channel, or an error that says what is wrong with them.
+/// Returns one lambda per channel, or throws an error that says what is wrong.
 torch::Tensor start_values(const TVLayerOptions& options) {
   const std::vector<double>& lam = options.lam();
   const auto count = static_cast<std::int64_t>(lam.size());
@@ -70,7 +70,7 @@ torch::Tensor at_least_float32(const torch::Tensor& values) {
   return is_small ? values.to(torch::kFloat) : values;
 }
 
-/// The first of some values, as short as Python's layer shows them.
+/// The first few values, in the same format as Python's layer.
 std::string shown(const torch::Tensor& values) {
   constexpr std::int64_t kMostShown = 4;
   constexpr int kDigits = 4;
@@ -140,7 +140,7 @@ void TVLayerImpl::pretty_print(std::ostream& stream) const {
          << "])";
 }
 
-/// The layer's lambdas, each beside its channel of x.
+/// The layer's lambdas, aligned with the channels of x.
 torch::Tensor TVLayerImpl::lam_of_channels(const torch::Tensor& x) const {
   const std::int64_t behind = dims_behind_channels(options.direction());
   const std::int64_t channels = x.size(-1 - behind);

@@ -25,13 +25,13 @@ class PushForward : public torch::autograd::Function<PushForward> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients);
 };
 
-/// From the gradient of y to those of x and the lams, in x's shape.
+/// Maps the gradient of y to those of x and the lams, in x's shape.
 class PullBack : public torch::autograd::Function<PullBack> {
  public:
   static variable_list forward(AutogradContext* context, const Tensor& grad_y, const Solved& solved,
                                const Wanted& wanted) {
     Solved same = solved;
-    same.dtype = grad_y.scalar_type();  // what comes back is a direction of grad_y
+    same.dtype = grad_y.scalar_type();  // its derivative is a tangent of grad_y
     same.save(*context);
     context->set_materialize_grads(false);
     return solved.maps().pull_back(solved.saved, grad_y, wanted, solved.dtype);
@@ -39,7 +39,7 @@ class PullBack : public torch::autograd::Function<PullBack> {
 
   static variable_list backward(AutogradContext* context, const variable_list& cotangents) {
     const Solved solved = Solved::load(*context);
-    PerLam<Tensor> for_lams;  // as many as there are
+    PerLam<Tensor> for_lams;
     std::copy(cotangents.begin() + 1, cotangents.end(), for_lams.begin());
     Tensor grad;
     if (cotangents[0].defined() || for_lams[0].defined() || for_lams[1].defined()) {
@@ -68,7 +68,7 @@ variable_list PushForward::backward(AutogradContext* context, const variable_lis
   const auto arguments = Argument::load(*context, {"x", "lam", "other_lam"});
   variable_list pulled =
       gradients_of_arguments(solved, gradients[0], arguments[0], {arguments[1], arguments[2]});
-  pulled.emplace_back();  // of what is no tensor
+  pulled.emplace_back();  // for the argument that is not a tensor
   return pulled;
 }
 

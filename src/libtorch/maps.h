@@ -1,5 +1,5 @@
-// Autograd in C++: two linear maps over what is saved of a solution, each the other's derivative,
-// as in python/tautstring/_derivatives.py. Of 1D and of 2D, which have their own ops.
+// Autograd in C++: two linear maps over the saved parts of a solution, each the derivative of the
+// other, as in python/tautstring/_derivatives.py. For 1D and 2D, each of which has its own ops.
 #pragma once
 
 #include <torch/csrc/autograd/custom_function.h>
@@ -18,12 +18,12 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Functions take a tensor that may be undefined as one that may not be there.
+/// A tensor that may be undefined, as the optional that autograd functions take.
 inline std::optional<Tensor> if_defined(const Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-/// That of 1D, or that of rows and that of columns.
+/// One in 1D; in 2D, one along rows and one along columns.
 inline constexpr std::size_t kMostLams = 2;
 template <class T>
 using PerLam = std::array<T, kMostLams>;
@@ -35,25 +35,25 @@ struct Wanted {
   PerLam<std::int64_t> lam_sizes = {1, 1};
 };
 
-/// What a solved batch is, beside its tensors.
+/// A solved batch without its tensors.
 class Batch : public torch::CustomClassHolder {
  public:
-  /// For each lam the dimension of x along which it may have one an edge.
+  /// For each lam, the dimension of x along which it may have one element per edge.
   [[nodiscard]] virtual PerLam<std::int64_t> lam_dims() const = 0;
 
-  /// The gradients of x (in `dtype`) and of the lams that there are (in the arithmetic's dtype and
-  /// x's shape, not summed: over what, is known above); empty those that nobody wants.
+  /// The gradients of x (in `dtype`) and of the lams (in the arithmetic's dtype and x's shape, not
+  /// summed, since the caller knows over which dimensions). Those that are not wanted are empty.
   [[nodiscard]] virtual variable_list pull_back(const variable_list& saved, const Tensor& grad_y,
                                                 const Wanted& wanted,
                                                 at::ScalarType dtype) const = 0;
 
-  /// The direction of y, in `dtype`; a tensor that is not defined is 0.
+  /// The tangent of y, in `dtype`; an undefined tensor means 0.
   [[nodiscard]] virtual Tensor push_forward(const variable_list& saved, const Tensor& tangent_x,
                                             const PerLam<Tensor>& tangent_lams,
                                             at::ScalarType dtype) const = 0;
 };
 
-/// A solved batch: what autograd keeps of it.
+/// What autograd saves of a solved batch.
 struct Solved {
   c10::intrusive_ptr<torch::CustomClassHolder> batch;
   at::ScalarType dtype;  // of x and y
@@ -70,7 +70,7 @@ inline at::ScalarType arithmetic_dtype(at::ScalarType dtype) {
   return dtype == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-/// Shape, dtype and device of an argument, which its gradient has too.
+/// Shape, dtype and device of an argument, and so of its gradient.
 struct Argument {
   bool needs_gradient = false;
   std::vector<std::int64_t> shape;
@@ -79,19 +79,19 @@ struct Argument {
   static void save(AutogradContext& context, const std::string& name,
                    const std::optional<Tensor>& tensor);
 
-  /// The arguments of a function, in their order: torch counts those that were given.
+  /// The arguments of a function, in order: torch counts only those that were given.
   static std::vector<Argument> load(AutogradContext& context,
                                     std::initializer_list<std::string> names);
 
   /// Its size along dimension `dim` of the `ndim` that it broadcasts to.
   [[nodiscard]] std::int64_t size_along(std::int64_t dim, std::int64_t ndim) const;
 
-  /// Its own gradient, from that in x's shape; undefined where nobody needs it.
+  /// Its own gradient, summed from the one in x's shape; undefined if it is not needed.
   [[nodiscard]] Tensor sum(const Tensor& gradient) const;
 };
 
-/// The gradients of x and the lams, in the arguments' own shapes, which can be differentiated
-/// again; undefined those that nobody needs.
+/// The gradients of x and the lams, in the arguments' own shapes; they can be differentiated again.
+/// Those that are not needed are undefined.
 variable_list gradients_of_arguments(const Solved& solved, const Tensor& grad_y, const Argument& x,
                                      const PerLam<Argument>& lams);
 

@@ -30,7 +30,7 @@ using torch::autograd::variable_list;
 
 constexpr const char* kFunction = "prox_tv1d_newton";
 
-/// y, partition, done, gap, converged, dual. `lam` undefined: `number` instead.
+/// y, partition, done, gap, converged, dual. If `lam` is undefined, `number` is used instead.
 variable_list call_solve(const Tensor& x, const Tensor& lam, double number,
                          const ProxTv1dNewtonOptions& options, std::int64_t dim,
                          bool keep_partition, bool report) {
@@ -82,7 +82,7 @@ class Solve : public torch::autograd::Function<Solve> {
   }
 };
 
-/// All that the op gives; without `report` less of it.
+/// All results of the op; without `report`, those of the report are empty.
 variable_list solve(const Tensor& x, const Tensor& lam, double number,
                     const ProxTv1dNewtonOptions& options, bool report) {
   const std::int64_t dim =
@@ -91,7 +91,7 @@ variable_list solve(const Tensor& x, const Tensor& lam, double number,
   libtorch::require_known(options.line_search);
   libtorch::require_solver(options.iterations, std::nullopt);
   TORCH_CHECK_NOT_IMPLEMENTED(!at::GradMode::is_enabled() || !needs_gradient(options.start),
-                              kFunction, ": takes start for a constant; give it detached");
+                              kFunction, ": treats start as a constant; pass it detached");
   if (x.dim() == 0) {
     variable_list results = solve(x.unsqueeze(0), lam, number, options, report);
     results[0] = results[0].squeeze(0);

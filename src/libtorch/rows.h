@@ -1,5 +1,5 @@
-// Batches of rows: the derivatives of their solutions, whichever solver found them, and what their
-// arguments must be.
+// Batches of rows: the derivatives of their solutions, for any solver, and the checks of their
+// arguments.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tautstring::libtorch {
 
-/// A batch of rows of n samples along `dim`, of which the partition is saved.
+/// A batch of rows of n samples along `dim`; its partition is saved.
 class Rows final : public Batch {
  public:
   Rows(std::int64_t dim, bool sharpen, std::int64_t n) : dim_(dim), sharpen_(sharpen), n_(n) {}
@@ -33,8 +33,8 @@ class Rows final : public Batch {
   std::int64_t n_;
 };
 
-/// Checks what a function of rows takes: x, what broadcasts to it (undefined where it is not
-/// given), the mode, and dim, which it gives counted from the front.
+/// Checks the arguments of a function on rows: x, the tensors that broadcast to it (undefined if
+/// not given), the mode and dim. Returns dim counted from the front.
 std::int64_t require_rows(const char* function, const Tensor& x,
                           std::initializer_list<std::pair<const char*, Tensor>> broadcast,
                           Mode mode, std::int64_t dim);

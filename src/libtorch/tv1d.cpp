@@ -30,7 +30,7 @@ using libtorch::Wanted;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// The pull-back with weights. Its own derivative is Python's alone, and says so.
+/// The pull-back with weights. Its own derivative exists only in Python; here it throws.
 class WeightedPullBack : public torch::autograd::Function<WeightedPullBack> {
  public:
   static variable_list forward(AutogradContext* /*context*/, const Tensor& grad_y,
@@ -41,7 +41,7 @@ class WeightedPullBack : public torch::autograd::Function<WeightedPullBack> {
 
   static variable_list backward(AutogradContext* /*context*/, const variable_list& /*cotangents*/) {
     TORCH_CHECK_NOT_IMPLEMENTED(
-        false, "prox_tv1d: has no second derivative with weight in C++; Python's has");
+        false, "prox_tv1d: has no second derivative with weight in C++, only in Python");
   }
 };
 
@@ -88,7 +88,7 @@ class Solve : public torch::autograd::Function<Solve> {
     return result;
   }
 
-  /// The solution and its partition, which is empty where it is not to be kept.
+  /// The solution and its partition, which is empty if it is not kept.
   static std::tuple<Tensor, Tensor> solve(const Tensor& x, const Tensor& lam, const Tensor& weight,
                                           double number, std::int64_t dim, bool sharpen,
                                           bool keep_partition) {
@@ -105,7 +105,7 @@ class Solve : public torch::autograd::Function<Solve> {
   }
 };
 
-/// `lam` undefined: `number` instead.
+/// If `lam` is undefined, `number` is used instead.
 Tensor solve(const Tensor& x, const Tensor& lam, double number, const ProxTv1dOptions& options) {
   const std::int64_t dim = libtorch::require_rows(
       "prox_tv1d", x, {{"lam", lam}, {"weight", options.weight}}, options.mode, options.dim);

@@ -31,7 +31,7 @@ using libtorch::Wanted;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// The options, read: what the op is told.
+/// The options as the op takes them.
 struct Call {
   std::int64_t height_dim;
   std::int64_t width_dim;
@@ -42,7 +42,7 @@ struct Call {
   bool implicit;
 };
 
-/// A batch of images, of which partitions, momentum and done iterations are saved.
+/// A batch of images; its partitions, momentum and done iterations are saved.
 class Images final : public libtorch::Batch {
  public:
   Images(const Call& call, const Tensor& x)
@@ -149,7 +149,7 @@ void require_one_an_image(const Tensor& x, const Tensor& lam,
   }
 }
 
-/// An image's height and width among x's dimensions, counted from the front.
+/// The dimensions of x along an image's height and width, counted from the front.
 std::array<std::int64_t, 2> read_dims(const Tensor& x, const std::array<std::int64_t, 2>& dims) {
   const std::int64_t count = x.dim();
   TORCH_CHECK_VALUE(count >= 2, "x: must have at least 2 dimensions, got ", count);
@@ -164,7 +164,7 @@ std::array<std::int64_t, 2> read_dims(const Tensor& x, const std::array<std::int
   return read;
 }
 
-/// The lams of a call by their names: what they must be whatever the call is.
+/// Checks the lams of any call; errors use their names.
 void require_lams(const char* function, const Tensor& x, const ImageLams& lam,
                   const std::array<std::int64_t, 2>& dims) {
   const auto& [lam_rows, lam_cols] = lam.tensors();
@@ -194,14 +194,14 @@ Call read(const Tensor& x, const ProxTv2dOptions& options) {
   return call;
 }
 
-/// Where the results of a call are.
+/// Indices of the results of a call.
 constexpr std::size_t kDone = 3;
 constexpr std::size_t kGap = 4;
 constexpr std::size_t kObjective = 5;
 constexpr std::size_t kConverged = 6;
 constexpr std::size_t kDual = 7;
 
-/// Says where images missed the tolerance, in Python's words.
+/// Warns if images missed the tolerance, in the same words as Python.
 void warn_of_missed(const variable_list& results, const Call& call) {
   const Tensor missed = ~results[kConverged] & ~results[kGap].isnan();  // NaN: not finite
   const auto count = missed.sum().item<std::int64_t>();
@@ -214,11 +214,11 @@ void warn_of_missed(const variable_list& results, const Call& call) {
                   results[kDone].masked_select(missed)[worst].item<std::int32_t>(),
                   " iterations to a gap of ", fraction[worst].item<double>(),
                   " of the objective, which is above tol ", call.tol, "; allow more iterations",
-                  call.accelerated ? "" : ", or take Method2d::accelerated",
-                  is_half ? ", or raise tol or give x in float32" : "");
+                  call.accelerated ? "" : ", or use Method2d::accelerated",
+                  is_half ? ", or raise tol or pass x in float32" : "");
 }
 
-/// All that the op gives; without `report` less of it.
+/// All results of the op; without `report`, those of the report may be empty.
 variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions& options,
                     bool report) {
   TORCH_CHECK_VALUE(x.defined(), "x: must be defined");
@@ -230,7 +230,7 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
   const bool records = at::GradMode::is_enabled() &&
                        (needs_gradient(x) || needs_gradient(lam_rows) || needs_gradient(lam_cols));
   TORCH_CHECK_NOT_IMPLEMENTED(!at::GradMode::is_enabled() || !needs_gradient(options.start),
-                              "prox_tv2d: takes start for a constant; give it detached");
+                              "prox_tv2d: treats start as a constant; pass it detached");
   const bool warns = call.tol > 0 && x.is_cpu();  // on CUDA it would wait for the device
   const bool reports = report || warns;
   variable_list results;
@@ -244,7 +244,7 @@ variable_list solve(const Tensor& x, const ImageLams& lam, const ProxTv2dOptions
   return results;
 }
 
-/// Says that there is no gradient where one is asked for.
+/// Throws if a gradient is requested: there is none.
 class Gap : public torch::autograd::Function<Gap> {
  public:
   static Tensor forward(AutogradContext* /*context*/, const Tensor& x, const Tensor& y,
@@ -267,7 +267,7 @@ class Gap : public torch::autograd::Function<Gap> {
   }
 
   static variable_list backward(AutogradContext* /*context*/, const variable_list& /*gradients*/) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "gap2d: has no gradient; give it tensors that are detached");
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "gap2d: has no gradient; pass detached tensors");
   }
 };
 

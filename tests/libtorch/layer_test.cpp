@@ -179,10 +179,10 @@ TEST(LibtorchLayer, HowToIterateIsForImagesAlone) {
   const auto error_of_layer = [](const TVLayerOptions& options) {
     return error_of([&] { const TVLayer layer(options); });
   };
-  EXPECT_EQ(error_of_layer(rows_of(1).iterations(4)), "iterations: is for Direction::image alone");
-  EXPECT_EQ(error_of_layer(rows_of(1).tol(1e-4)), "tol: is for Direction::image alone");
+  EXPECT_EQ(error_of_layer(rows_of(1).iterations(4)), "iterations: is for Direction::image only");
+  EXPECT_EQ(error_of_layer(rows_of(1).tol(1e-4)), "tol: is for Direction::image only");
   EXPECT_EQ(error_of_layer(rows_of(1).method(Method2d::accelerated)),
-            "method: is for Direction::image alone");
+            "method: is for Direction::image only");
   EXPECT_EQ(error_of_layer(TVLayerOptions(1).tol(0)), "tol: must be > 0 and finite, got 0");
 }
 

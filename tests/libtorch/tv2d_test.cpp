@@ -117,7 +117,7 @@ TEST(LibtorchProxTv2d, TellsWhereTheToleranceIsMissed) {
   ASSERT_EQ(texts.size(), 1U);
   EXPECT_TRUE(texts[0].starts_with("prox_tv2d: 2 of 3 images stopped after 4 iterations to a gap"));
   EXPECT_TRUE(
-      texts[0].ends_with("above tol 1e-09; allow more iterations, or take Method2d::accelerated"));
+      texts[0].ends_with("above tol 1e-09; allow more iterations, or use Method2d::accelerated"));
   EXPECT_TRUE(at::equal(info.converged, at::tensor({0, 1, 0}).to(at::kBool)));
   const Tensor variable = x.clone().requires_grad_();
   EXPECT_EQ(Warnings([&] { prox_tv2d(variable, 0.5, options); }).texts, texts);

@@ -37,7 +37,7 @@ def test_a_missed_tolerance_is_told_with_what_to_do(images):
     message = (
         r"prox_tv2d: 2 of 3 images \(0, 2\) stopped after 4 iterations to a gap of "
         r"[\d.e-]+ of the objective, which is above tol 1e-09; allow more iterations, "
-        r"or take method='accelerated'"
+        r"or use method='accelerated'"
     )
     with pytest.warns(RuntimeWarning, match=f"^{message}$") as caught:
         tn.prox_tv2d(images, 0.5, tol=1e-9, iterations=4, method="dykstra")
@@ -98,9 +98,9 @@ def missed(*parts):
 @pytest.mark.parametrize(
     "dtype, advice",
     [
-        ("float16", "raise tol or give x in float32 (float16 may be too coarse for this tol)"),
-        ("bfloat16", "raise tol or give x in float32 (bfloat16 may be too coarse for this tol)"),
-        ("float32", "raise tol or give x in float64 (float32 may be too coarse for this tol)"),
+        ("float16", "raise tol or pass x in float32 (float16 may be too coarse for this tol)"),
+        ("bfloat16", "raise tol or pass x in float32 (bfloat16 may be too coarse for this tol)"),
+        ("float32", "raise tol or pass x in float64 (float32 may be too coarse for this tol)"),
         ("float64", "raise tol (float64 may be too coarse for this tol)"),
     ],
 )
@@ -115,7 +115,7 @@ def test_what_rounding_took_away_more_iterations_do_not_give(dtype, advice):
 
 def test_half_precision_and_few_iterations_have_both_advices():
     text = _missed.describe(missed(((), 128, 0.2)), 1, 1e-4, 128, False, "float16")
-    advice = "; allow more iterations, or take method='accelerated', or raise tol or give x in"
+    advice = "; allow more iterations, or use method='accelerated', or raise tol or pass x in"
     assert advice in text
 
 

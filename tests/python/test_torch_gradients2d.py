@@ -338,7 +338,7 @@ def test_start_has_no_gradient_and_says_so(make):
         lambda: torch.func.grad(solve)(start),
         lambda: torch.func.jvp(solve, (start,), (start,)),
     ):
-        with pytest.raises(NotImplementedError, match=r"^prox_tv2d: takes start for a constant"):
+        with pytest.raises(NotImplementedError, match=r"^prox_tv2d: treats start as a constant"):
             ask()
 
 

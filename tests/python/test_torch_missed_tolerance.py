@@ -42,7 +42,7 @@ def test_a_missed_tolerance_is_told_with_what_to_do(make):
     message = (
         r"^prox_tv2d: 2 of 3 images \(0, 2\) stopped after 4 iterations to a gap of "
         r"[\d.e-]+ of the objective, which is above tol 1e-09; allow more iterations, "
-        r"or take method='accelerated'$"
+        r"or use method='accelerated'$"
     )
     with warns_of_missed_tolerance(x, message):
         y = tautstring.prox_tv2d(x, 0.5, method="dykstra", **MISSED)

@@ -201,7 +201,7 @@ def test_start_has_no_gradient_and_says_so(make):
         lambda: torch.func.grad(loss)(start),
         lambda: torch.func.jvp(loss, (start,), (start,)),
     ):
-        with pytest.raises(NotImplementedError, match=r"^prox_tv1d: takes start for a constant"):
+        with pytest.raises(NotImplementedError, match=r"^prox_tv1d: treats start as a constant"):
             ask()
 
 
