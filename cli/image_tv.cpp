@@ -1,7 +1,7 @@
-// Rows and columns of interleaved pixels, and the pictures that they make, as strided
-// views: no transposes, no copies, and alpha is left out by the shape alone. Along lines
-// alpha is the data weight: a pixel that nobody sees is a missing sample. Whole images
-// have no data weights: there such a pixel is cut off by a lam of 0 all around it.
+// Rows, columns and colour bands of interleaved pixels as strided views: no transposes, no
+// copies, and the shape leaves out alpha. Along lines, alpha is the data weight: an
+// invisible pixel is a missing sample. Whole images have no data weights: there, lam is
+// 0 on all edges of an invisible pixel, which separates it from its neighbours.
 #include "image_tv.h"
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace tautstring::cli {
 namespace {
 
 struct AxisShape {
-  std::int64_t lines;  // how many rows (or columns) there are
+  std::int64_t lines;  // number of rows (or columns)
   std::int64_t line_stride;
   std::int64_t length;  // samples of each
   std::int64_t sample_stride;
 };
 
-/// `pixel` values lie between neighbours in a row.
+/// Neighbours in a row are `pixel` values apart.
 AxisShape shape_of(const Image& image, Axis axis, std::int64_t pixel) {
   const std::int64_t row = pixel * image.width;
   if (axis == Axis::rows) return {image.height, row, image.width, pixel};
@@ -39,15 +39,15 @@ auto lines_of(const Image& image, Pixel* pixels, Axis axis) {
               {shape.line_stride, 1, shape.sample_stride});
 }
 
-/// What alpha says about the lines along an axis.
+/// The visibility, from alpha, of the lines along an axis.
 struct Visibility {
-  std::vector<float> alpha;     // of each pixel, 0 to 1; 1 on lines that nobody sees
-  std::vector<double> visible;  // for each line 1, or 0 where it is transparent all along
-  ConstView weight;             // alpha as data weight; not given where all pixels count alike
+  std::vector<float> alpha;     // of each pixel, 0 to 1; 1 on invisible lines
+  std::vector<double> visible;  // for each line 1, or 0 if all of it is transparent
+  ConstView weight;             // alpha as data weight; not given if all pixels count the same
 };
 
-/// Alpha 0 to 1. Floating point images may hold anything: what is next to
-/// invisible is invisible, which keeps weights within the range that the library takes.
+/// Alpha from 0 to 1. Floating point images may contain anything: almost invisible pixels count
+/// as invisible, which keeps weights within the range that the library supports.
 std::vector<float> alpha_of(const Image& image) {
   constexpr float least = 0x1p-24F;
   const auto bands = static_cast<std::size_t>(image.bands);
@@ -82,7 +82,7 @@ Visibility visibility_of(const Image& image, Axis axis) {
   return result;
 }
 
-/// One number for every line of every colour band, as `measure` computes it.
+/// One number per line of each colour band, computed by `measure`.
 template <class Measure>
 std::vector<double> measure_lines(const Image& image, Axis axis, Measure measure) {
   const ConstView lines = lines_of(image, image.pixels.data(), axis);
@@ -105,9 +105,9 @@ void apply_along(Axis axis, const ImageTask& task, Image& image, Executor& execu
   check(prox_tv1d(problem, lines, {}, {.executor = &executor}));
 }
 
-/// The pixels that nobody sees. While this lives their colours are 0; then they are what they
-/// were. Floating point images may hold anything there, and lines are exact for their range: a
-/// colour 1e16 times the others would spoil those, cut off or not.
+/// The invisible pixels. Their colours are 0 during the lifetime of this object and are then
+/// restored. Floating point images may contain anything there, and solutions are exact only
+/// relative to the range of a line: a colour 1e16 times the others would spoil them.
 class HiddenColours {
  public:
   explicit HiddenColours(Image& image) : image_(image) {
@@ -144,7 +144,7 @@ class HiddenColours {
   std::vector<float> colours_;
 };
 
-/// lam of each pair of neighbours, at the first of the two.
+/// The lam of each pair of neighbours, stored at the first of the two.
 class PairLams {
  public:
   /// `hidden` pixels have no lam to any neighbour.
@@ -175,7 +175,7 @@ class PairLams {
   double lam_;
   std::int64_t width_;
   std::int64_t height_;
-  std::vector<float> to_right_;  // given only where some differ
+  std::vector<float> to_right_;  // empty if all are the same
   std::vector<float> to_below_;
 };
 
@@ -212,7 +212,7 @@ Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& execut
     result.gap = std::max(result.gap, gap);
     result.converged = result.converged && converged[b] != 0;
   }
-  // The objective grows from the solution at least as 1/2 |distance|^2.
+  // Away from the solution, the objective grows at least as 1/2 |distance|^2.
   const std::size_t visible =
       before.size() / static_cast<std::size_t>(image.bands) - hidden.pixels().size();
   if (visible > 0) {
@@ -226,7 +226,7 @@ Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& execut
 
 std::optional<Convergence> apply(const ImageTask& task, Image& image, Executor& executor) {
   const bool is_whole = task.direction == Direction::image;
-  // Nothing changes, also where pixels are invisible, which lines would fill in.
+  // Nothing changes, not even invisible pixels, which the solvers of lines would fill in.
   if (task.lam == 0) return is_whole ? std::optional(Convergence{}) : std::nullopt;
   if (is_whole) return apply_to_whole(task, image, executor);
   apply_along(task.direction == Direction::row ? Axis::rows : Axis::cols, task, image, executor);
