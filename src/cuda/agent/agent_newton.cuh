@@ -1,11 +1,10 @@
-// Projected Newton on one row that a block holds: from samples in memory to values, codes, dual
+// Projected Newton on one row that fits in a block: from samples in memory to values, codes, dual
 // variables and a report in memory.
 //
-// Mapping: a block a row, some neighbouring samples a thread, in registers while they are iterated
-// on; see step/newton_threads.h. Traffic: x, lam and a start are read once, what is asked for is
-// written once; where it is mirrored at the result x is read again. Shared memory: two numbers in
-// float64 for each sample of the row and of the rows of pairs that it starts from, three with a lam
-// an edge.
+// Mapping: one block per row, several neighbouring samples per thread, in registers during the
+// iterations; see step/newton_threads.h. Traffic: x, lam and a start are read once, requested
+// results are written once; in mode sharp x is read again. Shared memory: two float64 numbers for
+// each sample of the row and of the rows of pairs that it starts from, three with one lam per edge.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +24,7 @@
 
 namespace tautstring::detail {
 
-/// An array of any type, where it is given.
+/// An array of any type, or none.
 template <class Data>
 struct NewtonRows {
   Data* data = nullptr;
@@ -41,13 +40,13 @@ struct NewtonRows {
   }
 };
 
-/// What the kernel is told of a call.
+/// The arguments of the kernel.
 struct NewtonCall {
   std::int64_t count;
   std::int32_t n;
   NewtonRows<const void> x;
   NewtonRows<const void> lam;
-  double lam_number;  // where there is no array
+  double lam_number;  // if there is no array
   NewtonRows<const void> start;
   NewtonRows<void> y;
   NewtonRows<void> dual;
@@ -55,14 +54,14 @@ struct NewtonCall {
   bool polish;
   bool wants_quality;
   NewtonOptions options;
-  std::uint32_t* partition;  // null: not wanted; so the next three
+  std::uint32_t* partition;  // null: not wanted; the same for the next three
   double* gap;
   std::int32_t* iterations;
   std::uint8_t* converged;
-  std::uint8_t* left;  // 1 for rows that are left to others, and of which nothing is written
+  std::uint8_t* left;  // 1 for rows that are left to another kernel: nothing of them is written
 };
 
-/// Bytes of shared memory of a row.
+/// Size in bytes of the shared memory of a row.
 template <int kThreads>
 [[nodiscard]] constexpr std::size_t newton_shared_bytes(std::int32_t n, bool by_edge) noexcept {
   const auto samples = static_cast<std::size_t>(newton_samples(n));
@@ -86,7 +85,7 @@ class AgentNewton {
   }
 
   __device__ void solve(std::int64_t row) noexcept {
-    threads_.sync();  // shared memory is that of the row before
+    threads_.sync();  // the previous row may still use shared memory
     const bool is_usual = load(row);
     NewtonThreads<RowThreads<kThreads>, kItems> newton(threads_, memory_, call_.n);
     NewtonOutcome outcome = {};
@@ -99,7 +98,7 @@ class AgentNewton {
     if (call_.wants_quality) {
       const ReturnedRow returned = {call_.y.dtype, call_.sharp, origin_};
       quality = newton.quality_of([&](double mean, double x) {
-        return returned.smooth(result(mean, x + origin_), x);  // of samples so counted none is lost
+        return returned.smooth(result(mean, x + origin_), x);  // x + origin_ is the sample, exactly
       });
       outcome.converged = outcome.converged && quality.is_within(call_.options.tol);
     }
@@ -110,7 +109,8 @@ class AgentNewton {
   }
 
  private:
-  // Squares of samples, and products with lams, that float64 holds with all their digits.
+  // Within this range, squares of samples and their products with lams neither overflow nor lose
+  // digits by underflow.
   static constexpr double kSmallest = 0x1p-400;
   static constexpr double kLargest = 0x1p400;
 
@@ -118,7 +118,7 @@ class AgentNewton {
     return load_as<double>(call_.x.data, call_.x.dtype, call_.x.place(row, i));
   }
 
-  /// Whether all values are as the search wants them.
+  /// Loads the row. Returns whether the search supports all its values.
   __device__ bool load(std::int64_t row) noexcept {
     const double first = sample(row, 0);
     double low = first;
@@ -140,7 +140,7 @@ class AgentNewton {
     const double largest = fmax(fabs(low - origin_), fabs(high - origin_));
     is_usual = is_usual && (largest == 0 || largest >= kSmallest);
     memory_.range = high - low;
-    // No edge carries more, and a larger bound would take digits from the gap.
+    // No dual variable exceeds this, and a larger bound would cost digits of the gap.
     const double most = largest > 0 ? 2 * largest * call_.n : 1;
     const auto bounded = [&](double lam) {
       is_usual = is_usual && lam >= kSmallest;
@@ -159,8 +159,8 @@ class AgentNewton {
     return !threads_.any(!is_usual);
   }
 
-  /// Whether there is one, and it is finite. What was at its bound must be there again, though it
-  /// was rounded.
+  /// Loads the start. Returns whether there is one and it is finite. A dual variable that was at
+  /// its bound must be there again, although it was rounded.
   __device__ bool load_start(std::int64_t row) noexcept {
     if (call_.start.data == nullptr) return false;
     const double unit = unit_of(call_.start.dtype);
@@ -175,7 +175,7 @@ class AgentNewton {
     return !threads_.any(!is_finite);
   }
 
-  /// Of a sample, before it is rounded.
+  /// The result for a sample, before rounding.
   [[nodiscard]] __device__ double result(double mean, double sample) const noexcept {
     const double smooth = mean + origin_;
     return call_.sharp ? mirror(sample, smooth) : smooth;

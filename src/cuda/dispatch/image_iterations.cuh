@@ -1,6 +1,6 @@
-// The iterations of a batch of images on CUDA: passes over all rows and all columns by turns, and
-// what stands between them. A pass reads its input and X and writes the input of the next, but for
-// the columns where their solution itself is needed.
+// The iterations of a batch of images on CUDA: alternating passes over all rows and all columns,
+// and the steps between them. A pass reads its input and X and writes the input of the next one,
+// except that a pass over columns writes its solution where that is needed.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline RowLam lam_of_lines(const ImageLam& lam, const Images& images, Lines2d li
   return result;
 }
 
-/// What the passes of one call share.
+/// What all passes of a call share.
 template <class T>
 class Passes {
  public:
@@ -44,14 +44,15 @@ class Passes {
                                std::uint32_t* partition) const noexcept {
     return unweighted_forward(forward_call(lines, lam, in, y, partition), context_);
   }
-  /// To the input of the pass over the other lines.
+  /// A forward pass that writes the input of the pass over the other lines.
   [[nodiscard]] Status forward_on(Lines2d lines, const ImageLam& lam, const T* x, T* q, const T* in,
                                   T* next_in, std::uint32_t* partition) const noexcept {
     const ImagePass<T> pass = {x, q, lines == Lines2d::columns};
     return pass_in(forward_call(lines, lam, in, next_in, partition), pass, context_);
   }
 
-  /// To what comes in at the pass before. `grad_lam`, where it is given, is packed.
+  /// A backward pass that writes the incoming gradient of the previous pass. `grad_lam`, if given,
+  /// is packed.
   [[nodiscard]] Status backward_on(Lines2d lines, const std::uint32_t* partition, const T* in,
                                    T* next_in, const ImageGradients<T>& gradients,
                                    const ImageArray& grad_lam) const noexcept {
@@ -140,7 +141,7 @@ class BatchIterations {
         launches_(context),
         samples_(memory.x) {
     arrays_ = {memory.x, memory.y, memory.input, memory.y, memory.q, memory.q_ahead};
-    if (is_dykstra()) {  // which has no q, and wants y and its rows' input at a time
+    if (is_dykstra()) {  // it has no q, and needs y and the rows' input at the same time
       arrays_.row_input = memory.q;
       arrays_.q = nullptr;
     }
@@ -163,7 +164,7 @@ class BatchIterations {
     launches_.launch(kernel, images_.count * tiles_.tiles, tiles_, arguments...);
   }
 
-  /// Samples stay where they are if they are as kernels want them.
+  /// Samples that are already packed in the arithmetic type are used in place.
   void load(const ConstImageArray& x) noexcept {
     if (x.dtype == kDType<T> && is_packed(x, images_)) {
       samples_ = static_cast<const T*>(x.data);
@@ -172,12 +173,12 @@ class BatchIterations {
     }
   }
 
-  /// Behind load(). The momentum of `iterations` is wanted where it is not null.
+  /// Called after load(). `momentum`, if not null, receives that of all `iterations`.
   void begin(const ConstImageArray& start, const FactsCall<T>& call, double* momentum,
              int iterations) noexcept {
     FactsCall<T> own = call;
     own.x = samples_;
-    if (start.given) {  // for a while in y's place
+    if (start.given) {  // stored in y for now
       launches_.pack(start, images_, memory_.y);
       own.start = memory_.y;
     }
@@ -191,10 +192,10 @@ class BatchIterations {
     row_input_ = start.given ? arrays_.row_input : arrays_.x;
   }
 
-  /// Partitions may be null. With the iteration's y, or if all that follows is the next iteration
-  /// of Dykstra's, with the input of its rows.
+  /// Partitions may be null. Writes the y of the iteration or, without `gives_y` in Dykstra's
+  /// method, only the input of the rows of the next iteration.
   void iterate(std::uint32_t* rows, std::uint32_t* columns, bool gives_y) noexcept {
-    // From X itself rows give what the columns take.
+    // If rows start from X itself, their solution is the input of the columns.
     launches_.add(row_input_ == arrays_.x
                       ? passes_.forward(Lines2d::rows, lam_rows_, arrays_.x, arrays_.input, rows)
                       : passes_.forward_on(Lines2d::rows, lam_rows_, arrays_.x, arrays_.q_ahead,
@@ -207,7 +208,7 @@ class BatchIterations {
     row_input_ = arrays_.row_input;
   }
 
-  /// To iteration k.
+  /// Prepares iteration k.
   void go_on(double* momentum, int iterations, int k) noexcept {
     if (is_dykstra()) {
       if (has_y_) over_tiles(&kernel_begin_rows<T>, arrays_, memory_.progress);
@@ -218,8 +219,8 @@ class BatchIterations {
                iterations, k);
   }
 
-  /// Launches a kernel of a block an image with what its tiles have of the gap: of any y by the
-  /// last iterate.
+  /// Launches `use`, a kernel with one block per image, on the gaps of the tiles: those of any y
+  /// with the dual variables of the last iterate.
   template <class... Parameters, class... Arguments>
   void find_gaps_of(const T* y, bool only_moved,
                     void (*use)(const Quality*, std::int64_t, Parameters...),
@@ -251,8 +252,8 @@ class BatchIterations {
   }
 
  private:
-  // Rows read what begin() has made of x in the first iteration; an image that has stopped reads
-  // its own input again.
+  // In the first iteration rows read x as begin() left it; an image that has stopped reads its own
+  // input again.
   static_assert(kIterationsBetweenLooks > 1);
 
   [[nodiscard]] bool is_dykstra() const noexcept { return method_ == Method2d::dykstra; }
@@ -265,9 +266,9 @@ class BatchIterations {
   const ImageTiles tiles_;
   const Passes<T> passes_;
   Launches launches_;
-  const T* samples_;  // as they are given, packed
+  const T* samples_;  // as given, packed
   ImageArrays<T> arrays_;
-  const T* row_input_ = nullptr;  // of the iteration that comes
+  const T* row_input_ = nullptr;  // of the next iteration
   bool has_y_ = false;
 };
 

@@ -20,9 +20,9 @@ struct ForwardArrays {
         components(scratch, images, iterations.q) {}
 
   PassArrays<T> iterations;
-  std::uint32_t* partitions;  // of the last passes, where the caller does not want them
-  /// To polish with: parents have the memory of q, and what is polished that of q_ahead, which only
-  /// iterations need.
+  std::uint32_t* partitions;  // of the last passes, if the caller does not want them
+  /// For polishing: parents use the memory of q, and polished values that of q_ahead, which only
+  /// the iterations need.
   ComponentArrays components;
 };
 
@@ -41,9 +41,9 @@ struct BackwardArrays {
 
   T* grad_y;
   T* grad_x;
-  T* row_incoming;     // what comes in at a pass: gB
-  T* column_incoming;  // h; at the first pass it is grad_y
-  T* q;                // of the iteration behind, where that has momentum
+  T* row_incoming;     // the incoming gradient of a pass: gB
+  T* column_incoming;  // h; in the first pass it is grad_y
+  T* q;                // of the next iteration, if that has momentum
   T* pass_lam;
   double* lam_rows;
   double* lam_cols;
@@ -88,7 +88,7 @@ class ForwardPasses {
   [[nodiscard]] bool is_implicit() const noexcept {
     return call_.solver.derivative == Derivative2d::implicit;
   }
-  /// Of the last passes alone, of all, or none.
+  /// The partitions of the last passes only, or of all passes; null: none.
   [[nodiscard]] std::uint32_t* partitions() const noexcept {
     if (call_.partitions != nullptr) return call_.partitions;
     return polishes() ? memory_.partitions : nullptr;
@@ -122,7 +122,8 @@ class ForwardPasses {
                              done, progress_, memory_.iterations.still_running);
   }
 
-  /// An image that has stopped would do its last iteration again and again.
+  /// Fills the partitions of iterations that were not run: an image that has stopped would repeat
+  /// its last iteration.
   void repeat_partitions(int last) noexcept {
     if (call_.partitions == nullptr || is_implicit()) return;
     const auto words = static_cast<std::size_t>(SavedPasses(images_).words());
@@ -133,8 +134,9 @@ class ForwardPasses {
     }
   }
 
-  /// Where the solution's derivatives are wanted of images that have come near it, the components
-  /// that these are taken on also give its values.
+  /// Whether the values of the components may replace the result: with implicit derivatives, for
+  /// images that have come near the solution, the components of the derivatives also determine the
+  /// values.
   [[nodiscard]] bool polishes() const noexcept {
     return is_implicit() && call_.solver.tol > 0 && can_find_components(images_);
   }
@@ -172,7 +174,7 @@ class ForwardPasses {
     with_device_storage(call_.x.dtype, [&](auto storage) {
       launches_.launch_over(&kernel_finish_images<decltype(storage), T>, all, finish);
     });
-    if (returned != nullptr) {  // what the result loses by its dtype and offset belongs to the gap
+    if (returned != nullptr) {  // the gap includes rounding to the dtype and by the offset
       const bool only_moved = call_.x.dtype == kDType<T> && !finish.sharp;
       iterations_.find_gaps_of(returned, only_moved, &kernel_take_qualities, only_moved,
                                iterations_.facts(), progress_);

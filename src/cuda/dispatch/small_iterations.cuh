@@ -1,4 +1,4 @@
-// Some iterations of images that a block holds, for calls that look at them in between.
+// Some iterations of images that fit in a block, for calls that check them in between.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace tautstring::detail {
 
-/// Whether images and lams are such.
+/// Whether images and lams are suitable for that.
 [[nodiscard]] bool are_for_blocks(const Forward2d& call) noexcept;
 
-/// From iteration `first` up to `last`, which leaves its input and output of the columns in the
-/// state. `partitions` may be null.
+/// Runs iterations first .. last - 1. The last one leaves the input and output of its columns in
+/// the state. `partitions` may be null.
 Status small_images_iterate(const Forward2d& call, const SmallState& state, int first, int last,
                             std::uint32_t* partitions, const Context& context) noexcept;
 

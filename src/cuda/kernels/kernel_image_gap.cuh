@@ -1,12 +1,12 @@
-// The duality gap of any Y by the dual variables of an iterate, of all images of a batch: see
-// step/image/gap.h. All arrays are packed, in the arithmetic of the call; sums are float64.
+// The duality gap of any Y, with the dual variables of an iterate, for all images of a batch: see
+// step/image/gap.h. All arrays are packed, in the arithmetic type of the call; sums are float64.
 //
-// Mapping: a warp has a tile of 32 x 32 pixels of one image, a lane a column of it: rows are read
-// side by side, dual variables along columns are summed up by their lane, those along rows by a
-// scan of the warp. What is before a tile comes from sums over the tiles before it, which two
-// kernels make first where an image has several. Traffic: the four arrays once and three of them
-// once more for the sums, and 16 bytes for 32 pixels. Everything is added up in an order that the
-// size of an image sets: no atomics, the same bits in any batch.
+// Mapping: one warp per tile of 32 x 32 pixels of an image, one lane per column of the tile. Rows
+// are read with coalesced loads. Each lane sums the dual variables along its column; the warp sums
+// those along rows by a scan. What precedes a tile comes from sums over the tiles before it, which
+// two kernels compute first if an image has several tiles. Traffic: the four arrays once, three of
+// them once more for the sums, and 16 bytes per 32 pixels. The order of all sums depends only on
+// the size of an image: no atomics, and the same bits in any batch.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,35 @@
 
 namespace tautstring::detail {
 
-/// P = x - column_input and Q = column_input - column_output are what the edges along rows and
-/// along columns hold; `y` may be column_output.
+/// P = x - column_input and Q = column_input - column_output are the changes of the pixels by the
+/// dual variables along rows and along columns; `y` may be column_output.
 template <class T>
 struct GapCall {
   Images images;
-  const T* x;  // less its offset, as all of these
+  const T* x;  // less the offset of its image, as the next three
   const T* column_input;
   const T* column_output;
   const T* y;
   PlacedLam lam_rows;
   PlacedLam lam_cols;
   const ImageFacts* facts;
-  bool only_moved;  // images that have no offset are left out
-  /// Sums of duals over tiles, then over those before them: by image, tile along the row (column)
-  /// and row (column). Null where an image has one tile.
+  bool only_moved;  // images without an offset are skipped
+  /// Sums of duals over tiles, later over the tiles before each: by image, tile along the row
+  /// (column) and row (column). Null if an image has one tile.
   double* row_sums;
   double* column_sums;
-  Quality* tiles;  // by image, rows of tiles, tiles along them
+  Quality* tiles;  // by image, row of tiles and tile in that row
 };
 
 [[nodiscard]] constexpr std::int64_t gap_tiles(std::int32_t length) noexcept {
   return (std::int64_t{length} + kLanes - 1) / kLanes;
 }
-/// Of an image.
+/// The number of tiles of an image.
 [[nodiscard]] constexpr std::int64_t gap_tiles(const Images& images) noexcept {
   return gap_tiles(images.height) * gap_tiles(images.width);
 }
 
-/// The tile of a warp, and a lane's column in it.
+/// The tile of a warp, and the column of a lane in it.
 template <class T>
 class GapTile {
  public:
@@ -67,21 +67,21 @@ class GapTile {
     scale = call.facts[image].scale;
   }
 
-  /// The place of pixel (r, c) of the image.
+  /// The index of pixel (r, c) of the image.
   [[nodiscard]] __device__ std::int64_t at(std::int32_t r, std::int32_t c) const noexcept {
     return (image * call_.images.height + r) * call_.images.width + c;
   }
   [[nodiscard]] __device__ double difference(T from, T to) const noexcept {
     return scaled_difference(from, to, scale);
   }
-  /// What the pixel of the lane adds to the dual variables along its row and along its column.
+  /// The contribution of pixel i to the dual variables along its row and along its column.
   [[nodiscard]] __device__ double row_term(std::int64_t i) const noexcept {
     return is_inside ? difference(call_.x[i], call_.column_input[i]) : 0;
   }
   [[nodiscard]] __device__ double column_term(std::int64_t i) const noexcept {
     return is_inside ? difference(call_.column_input[i], call_.column_output[i]) : 0;
   }
-  /// Where the sum of the tile over the row (first_row + lane), or over the lane's column, is.
+  /// The location of the tile's sum over the row first_row + lane, or over the lane's column.
   [[nodiscard]] __device__ double* row_sum() const noexcept {
     return call_.row_sums + (image * gap_tiles(call_.images.width) + across) * call_.images.height +
            first_row + lane;
@@ -98,7 +98,7 @@ class GapTile {
   const int lane;
   const std::int64_t index;
   std::int64_t image;
-  std::int64_t down;  // rows of tiles above it, tiles before it
+  std::int64_t down;  // number of tiles above it, and to its left
   std::int64_t across;
   std::int32_t first_row;
   std::int32_t first_column;
@@ -129,8 +129,8 @@ __global__ void kernel_gap_sums(const __grid_constant__ GapCall<T> call) {
   if (tile.is_inside) *tile.column_sum() = of_column;
 }
 
-/// Sums over tiles become those over the tiles before them. A thread has a line, next to those of
-/// its neighbours.
+/// Replaces the sums over tiles by sums over the tiles before each. One thread per line; neighbour
+/// threads have neighbour lines.
 template <class T>
 __global__ void kernel_gap_sums_before(const __grid_constant__ GapCall<T> call) {
   const std::int64_t rows = call.images.count * call.images.height;
@@ -166,7 +166,8 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
   const auto counted = [&](double dual, double lam, double rise) {
     return counted_dual<T>(dual, lam, rise, largest);
   };
-  // A row a lane: its dual variable at the edge before the tile, summed up and as it is counted.
+  // One row per lane: its dual variable at the edge before the tile, as summed and as used for the
+  // gap.
   double row_before = 0;
   double row_counted_before = 0;
   if (tile.across > 0 && tile.lane < tile.rows) {
@@ -177,7 +178,7 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
     row_counted_before = counted(row_before, scaled_lam<T>(lam, tile.scale),
                                  tile.difference(call.y[i - 1], call.y[i]));
   }
-  // A column a lane.
+  // One column per lane.
   double v = 0;
   double above = 0;
   T y = 0;
@@ -243,7 +244,7 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
   if (tile.lane == 0) call.tiles[tile.index] = own;
 }
 
-/// Of a block's image, in all its threads.
+/// The quality of a block's image, in all its threads.
 [[nodiscard]] __device__ inline Quality sum_of_tiles(const Quality* tiles, std::int64_t image,
                                                      std::int64_t each) noexcept {
   Quality own;
@@ -254,7 +255,7 @@ __global__ void kernel_gap(const __grid_constant__ GapCall<T> call) {
   return {sum_of_block(own.gap), sum_of_block(own.objective)};
 }
 
-/// One block an image: stops those whose gap is small enough, and counts those that go on.
+/// One block per image: stops images whose gap is small enough, and counts those that continue.
 __global__ inline void kernel_stop_images(const Quality* tiles, std::int64_t each, double tol,
                                           int done, ImageProgress* progress,
                                           std::int32_t* still_running) {
@@ -270,7 +271,7 @@ __global__ inline void kernel_stop_images(const Quality* tiles, std::int64_t eac
   }
 }
 
-/// The gap of candidates, one block an image: the least one counts.
+/// The gap of candidates, one block per image: keeps the smallest so far.
 __global__ inline void kernel_lower_gaps(const Quality* tiles, std::int64_t each,
                                          ImageProgress* progress) {
   const double gap = sum_of_tiles(tiles, blockIdx.x, each).gap;
@@ -278,7 +279,7 @@ __global__ inline void kernel_lower_gaps(const Quality* tiles, std::int64_t each
   if (threadIdx.x == 0 && !own.is_stopped) own.quality.gap = fmin(own.quality.gap, gap);
 }
 
-/// The same iterations' own: stops images where more of them would lower the gap by little.
+/// The gap of the same iterations: stops images whose gap more iterations would hardly lower.
 __global__ inline void kernel_stop_gaps(const Quality* tiles, std::int64_t each,
                                         ImageProgress* progress, std::int32_t* still_running) {
   const Quality quality = sum_of_tiles(tiles, blockIdx.x, each);
@@ -288,14 +289,14 @@ __global__ inline void kernel_stop_gaps(const Quality* tiles, std::int64_t each,
   if (!own.is_stopped) atomicAdd(still_running, 1);
 }
 
-/// Candidates as the samples of their images are counted.
+/// Subtracts from candidates the offsets of their images.
 template <class T>
 __global__ void kernel_count_candidates(ImageTiles tiles, const ImageFacts* facts, T* y) {
   const auto offset = offset_of<T>(facts, tiles.image());
   tiles.for_each_pixel([&](std::int64_t i) { y[i] -= offset; });
 }
 
-/// One block an image: takes what is polished where it has the smaller gap.
+/// One block per image: takes the polished values if they have the smaller gap.
 __global__ inline void kernel_take_polished(const Quality* tiles, std::int64_t each,
                                             ImageProgress* progress) {
   const Quality quality = sum_of_tiles(tiles, blockIdx.x, each);
@@ -305,8 +306,8 @@ __global__ inline void kernel_take_polished(const Quality* tiles, std::int64_t e
   own.quality = quality;
 }
 
-/// One block per image: the quality is that of what is returned. Images that GapCall::only_moved
-/// leaves out keep theirs.
+/// One block per image: stores the quality of the returned image. Images that GapCall::only_moved
+/// skips keep theirs.
 __global__ inline void kernel_take_qualities(const Quality* tiles, std::int64_t each,
                                              bool only_moved, const ImageFacts* facts,
                                              ImageProgress* progress) {
