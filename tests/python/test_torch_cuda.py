@@ -161,7 +161,7 @@ def test_memory_of_a_step_on_images_is_the_partitions_then_the_gradient():
     before = torch.cuda.memory_allocated()
     loss = tautstring.prox_tv2d(x, 0.3).sum()
     kept = torch.cuda.memory_allocated() - before
-    assert size // 2 <= kept <= size // 2 + small  # 4 iterations of 4 bits a pixel
+    assert size // 2 <= kept <= size // 2 + small  # 4 iterations of 4 bits per pixel
     loss.backward()
     left = torch.cuda.memory_allocated() - before
     assert size <= left <= size + small
