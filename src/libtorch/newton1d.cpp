@@ -17,14 +17,7 @@ namespace tautstring {
 namespace {
 
 using at::Tensor;
-using libtorch::Argument;
-using libtorch::from_stable;
-using libtorch::if_defined;
-using libtorch::needs_gradient;
-using libtorch::Rows;
-using libtorch::Solved;
-using libtorch::to_optional;
-using libtorch::to_stable;
+using namespace libtorch;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 

@@ -17,17 +17,7 @@ namespace tautstring {
 namespace {
 
 using at::Tensor;
-using libtorch::Argument;
-using libtorch::arithmetic_dtype;
-using libtorch::from_stable;
-using libtorch::if_defined;
-using libtorch::needs_gradient;
-using libtorch::PerLam;
-using libtorch::require_tensor;
-using libtorch::Solved;
-using libtorch::to_optional;
-using libtorch::to_stable;
-using libtorch::Wanted;
+using namespace libtorch;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 

@@ -184,6 +184,16 @@ Tensor make_nothing(const Tensor& like) {
   return make_tensor(kShape, like.scalar_type(), like);
 }
 
+Tensor make_tangent(const std::optional<Tensor>& tangent_x, const Tensor& saved,
+                    std::vector<DimSize> sizes, ScalarType dtype) {
+  if (tangent_x) return make_like(*tangent_x, dtype);
+  const auto batch = saved.sizes();
+  std::vector<std::int64_t> shape(batch.begin(), batch.end() - 1);
+  std::sort(sizes.begin(), sizes.end());
+  for (const auto& [dim, size] : sizes) shape.insert(shape.begin() + dim, size);
+  return make_tensor(shape, dtype, saved);
+}
+
 void require_device_of(const char* other_name, const Tensor& other, const char* name,
                        const Tensor& tensor) {
   if (same_device(other, tensor)) return;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tautstring/status.h"
@@ -77,6 +78,14 @@ std::vector<std::int64_t> batch_of_images(const Tensor& x, const ImageDims& dims
 
 /// The placeholder for a result that was not requested: torch wants a tensor there.
 Tensor make_nothing(const Tensor& like);
+
+/// A dimension of x, counted from the front, and the size along it.
+using DimSize = std::pair<std::int64_t, std::int64_t>;
+
+/// A tensor of x's shape for its tangent: like `tangent_x` if that is given. Else the shape follows
+/// from `saved`, which has the batch dimensions and one more, and from the sizes along the others.
+Tensor make_tangent(const std::optional<Tensor>& tangent_x, const Tensor& saved,
+                    std::vector<DimSize> sizes, ScalarType dtype);
 
 /// Throws unless a tensor is on the device of another one.
 void require_device_of(const char* other_name, const Tensor& other, const char* name,

@@ -125,13 +125,7 @@ Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,
   require_device_of("partition", partition, "tangent_x", tangent_x);
   require_device_of("partition", partition, "tangent_lam", tangent_lam);
   require_device_of("partition", partition, "tangent_weight", tangent_weight);
-  Tensor tangent_y = [&] {
-    if (tangent_x) return make_like(*tangent_x, dtype);
-    const auto batch = partition.sizes();
-    std::vector<std::int64_t> shape(batch.begin(), batch.end() - 1);
-    shape.insert(shape.begin() + dim, n);
-    return make_tensor(shape, dtype, partition);
-  }();
+  Tensor tangent_y = make_tangent(tangent_x, partition, {{dim, n}}, dtype);
   const Solved1d solved = solved_of(partition, x, y, weight, dim, sharpen);
   const Tangents1d tangents = {.x = view_of("tangent_x", tangent_x),
                                .lam = view_of("tangent_lam", tangent_lam),

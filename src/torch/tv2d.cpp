@@ -2,7 +2,6 @@
 
 #include <torch/csrc/stable/ops.h>
 
-#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -191,15 +190,8 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
   require_device_of("partitions", partitions, "tangent_x", tangent_x);
   require_device_of("partitions", partitions, "tangent_lam_rows", tangent_lam_rows);
   require_device_of("partitions", partitions, "tangent_lam_cols", tangent_lam_cols);
-  Tensor tangent_y = [&] {
-    if (tangent_x) return make_like(*tangent_x, dtype);
-    const auto batch = partitions.sizes();
-    std::vector<std::int64_t> shape(batch.begin(), batch.end() - 1);
-    const bool height_first = dims.height < dims.width;
-    shape.insert(shape.begin() + std::min(dims.height, dims.width), height_first ? height : width);
-    shape.insert(shape.begin() + std::max(dims.height, dims.width), height_first ? width : height);
-    return make_tensor(shape, dtype, partitions);
-  }();
+  Tensor tangent_y =
+      make_tangent(tangent_x, partitions, {{dims.height, height}, {dims.width, width}}, dtype);
   const Solved2d solved =
       solved_of(partitions, momentum, done, dims, sharpen, iterations, implicit);
   const Tangents2d tangents = {.x = view_of("tangent_x", tangent_x),
