@@ -210,7 +210,9 @@ Convergence apply_to_whole(const ImageTask& task, Image& image, Executor& execut
     const double gap = std::isinf(gaps[b]) ? gaps[b] : gaps[b] / std::max(objectives[b], least);
     result.iterations = std::max(result.iterations, iterations[b]);
     result.gap = std::max(result.gap, gap);
-    result.converged = result.converged && converged[b] != 0;
+    // Without a tolerance nothing is asked for that could be reached, but the optimum.
+    const bool is_reached = task.solver.tol > 0 ? converged[b] != 0 : gaps[b] == 0;
+    result.converged = result.converged && is_reached;
   }
   // Away from the solution, the objective grows at least as 1/2 |distance|^2.
   const std::size_t visible =

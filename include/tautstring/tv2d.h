@@ -25,7 +25,8 @@ namespace tautstring {
 struct Problem2d {
   ConstView x;
   /// The penalties along rows and along columns: a number for all, or an array that broadcasts to
-  /// x and whose size along its own direction is 1 or the number of edges.
+  /// x and whose size along its own direction is 1 or the number of edges. Where both are the same,
+  /// errors name them `lam`.
   Lam lam_rows = 0.0;
   Lam lam_cols = 0.0;
   int height_dim = -2;
@@ -39,7 +40,7 @@ enum class Method2d : std::uint8_t { dykstra, accelerated };
 
 /// What is differentiated. unrolled: the result as it was computed, from the partitions of all
 /// passes. implicit: the exact solution, from the partitions of the last two passes, for calls
-/// that have come near it (a gap of at most 1e-5 of the objective).
+/// that have come near it: the nearer, the fewer pixels are in a wrong component.
 enum class Derivative2d : std::uint8_t { unrolled, implicit };
 
 /// The defaults of Python and LibTorch: with a tolerance, the accelerated method, which needs far
@@ -110,9 +111,9 @@ struct Results2d {
 TAUTSTRING_API Status prox_tv2d_workspace(const Problem2d& problem, const Context& context,
                                           std::size_t& bytes) noexcept;
 
-/// The same for prox_tv2d with this solver only, without dual and gap, and for prox_tv2d_backward
-/// of its result. Small images on CUDA then need none, unless the solver has a tolerance, a start
-/// or implicit derivatives.
+/// The same for prox_tv2d with this solver only, without dual, gap, objective and
+/// converged, and for prox_tv2d_backward of its result. Small images on CUDA then need none, unless
+/// the solver has a tolerance, a start or implicit derivatives.
 TAUTSTRING_API Status prox_tv2d_workspace(const Problem2d& problem, const Solver2d& solver,
                                           const Context& context, std::size_t& bytes) noexcept;
 

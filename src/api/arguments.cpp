@@ -386,6 +386,7 @@ bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
 
 bool same_elements(const ConstView& a, const ConstView& b) noexcept {
   if (a.data != b.data || a.dtype != b.dtype || a.ndim != b.ndim) return false;
+  if (a.ndim > kMaxDims) return false;  // not a valid view
   for (int d = 0; d < a.ndim; ++d) {
     if (a.shape[d] != b.shape[d] || (a.shape[d] > 1 && a.strides[d] != b.strides[d])) return false;
   }

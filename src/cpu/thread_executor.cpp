@@ -75,6 +75,8 @@ class ThreadExecutor::Helpers {
   /// Starts helpers until there are `wanted`, or as many as the system allows.
   void start(int wanted) noexcept {
     try {
+      // First, since a helper that has started cannot be taken back.
+      helpers_.reserve(static_cast<std::size_t>(wanted));
       while (static_cast<int>(helpers_.size()) < wanted) {
         helpers_.push_back(std::make_unique<Helper>(*this));
       }

@@ -76,19 +76,30 @@ class Images final : public libtorch::Batch {
   std::int64_t width_;
 };
 
+/// The lams as the ops take them. One lam for both directions is one tensor, which the ops and the
+/// core then call `lam`, too.
+std::array<torch::stable::Tensor, 2> stable_lams(const ImageLams& lam) {
+  const auto& [rows, columns] = lam.tensors();
+  if (lam.is_pair()) return {to_stable("lam_rows", rows), to_stable("lam_cols", columns)};
+  const auto both = to_stable("lam", rows);
+  return {both, both};
+}
+
 /// y, partitions, momentum, done, gap, objective, converged, dual.
 variable_list call_solve(const Tensor& x, const ImageLams& lam, const Tensor& start,
                          const Call& call, bool keep_partitions, bool report) {
   const auto solve = [&] {
     const auto samples = to_stable("x", x);
     const auto first = to_optional("start", start);
-    const auto& [lam_rows, lam_cols] = lam.tensors();
+    const auto with_tensors = [&] {
+      const auto [lam_rows, lam_cols] = stable_lams(lam);
+      return torch_ops::solve2d(samples, lam_rows, lam_cols, first, call.height_dim, call.width_dim,
+                                call.sharpen, call.accelerated, call.iterations, call.tol,
+                                call.implicit, keep_partitions, report);
+    };
     const auto results =
-        lam_rows.defined()
-            ? torch_ops::solve2d(samples, to_stable("lam_rows", lam_rows),
-                                 to_stable("lam_cols", lam_cols), first, call.height_dim,
-                                 call.width_dim, call.sharpen, call.accelerated, call.iterations,
-                                 call.tol, call.implicit, keep_partitions, report)
+        lam.tensors()[0].defined()
+            ? with_tensors()
             : torch_ops::solve2d_number(samples, lam.numbers()[0], lam.numbers()[1], first,
                                         call.height_dim, call.width_dim, call.sharpen,
                                         call.accelerated, call.iterations, call.tol, call.implicit,
@@ -191,7 +202,7 @@ constexpr std::size_t kObjective = 5;
 constexpr std::size_t kConverged = 6;
 constexpr std::size_t kDual = 7;
 
-/// Warns if images missed the tolerance, in the same words as Python.
+/// Warns if images missed the tolerance, and gives the same advice as Python.
 void warn_of_missed(const variable_list& results, const Call& call) {
   const Tensor missed = ~results[kConverged] & ~results[kGap].isnan();  // NaN: not finite
   const auto count = missed.sum().item<std::int64_t>();
@@ -199,13 +210,24 @@ void warn_of_missed(const variable_list& results, const Call& call) {
   const Tensor fraction = (results[kGap] / results[kObjective]).masked_select(missed);
   const auto worst = fraction.argmax().item<std::int64_t>();
   const at::ScalarType dtype = results[0].scalar_type();
+  const Tensor did_all = results[kDone] == call.iterations;
+  const bool needs_more = (missed & did_all).any().item<bool>();
+  const bool lost_by_rounding = (missed & ~did_all).any().item<bool>();
   const bool is_half = dtype == at::kHalf || dtype == at::kBFloat16;
+  std::string advice;
+  const auto advise = [&](const char* what) {
+    advice += advice.empty() ? "; " : ", or ";
+    advice += what;
+  };
+  if (needs_more) advise("allow more iterations");
+  if (needs_more && !call.accelerated) advise("use Method2d::accelerated");
+  if (is_half || lost_by_rounding) {
+    advise(is_half ? "raise tol or pass x in float32" : "raise tol or pass x in float64");
+  }
   TORCH_WARN_ONCE("prox_tv2d: ", count, " of ", missed.numel(), " images stopped after ",
                   results[kDone].masked_select(missed)[worst].item<std::int32_t>(),
                   " iterations to a gap of ", fraction[worst].item<double>(),
-                  " of the objective, which is above tol ", call.tol, "; allow more iterations",
-                  call.accelerated ? "" : ", or use Method2d::accelerated",
-                  is_half ? ", or raise tol or pass x in float32" : "");
+                  " of the objective, which is above tol ", call.tol, advice);
 }
 
 /// All results of the op; without `report`, those of the report may be empty.
@@ -246,13 +268,13 @@ class Gap : public torch::autograd::Function<Gap> {
       const auto samples = to_stable("x", x);
       const auto images = to_stable("y", y);
       const auto duals = to_optional("dual", dual.value_or(Tensor()));
-      const auto& [lam_rows, lam_cols] = lam.tensors();
+      if (!lam.tensors()[0].defined()) {
+        return from_stable(torch_ops::find_gap2d_number(samples, images, lam.numbers()[0],
+                                                        lam.numbers()[1], duals, dims[0], dims[1]));
+      }
+      const auto [lam_rows, lam_cols] = stable_lams(lam);
       return from_stable(
-          lam_rows.defined()
-              ? torch_ops::find_gap2d(samples, images, to_stable("lam_rows", lam_rows),
-                                      to_stable("lam_cols", lam_cols), duals, dims[0], dims[1])
-              : torch_ops::find_gap2d_number(samples, images, lam.numbers()[0], lam.numbers()[1],
-                                             duals, dims[0], dims[1]));
+          torch_ops::find_gap2d(samples, images, lam_rows, lam_cols, duals, dims[0], dims[1]));
     });
   }
 

@@ -51,7 +51,7 @@ class CallContext {
   /// For a call on images on x's device; for derivatives, with views that have the shapes of x and
   /// the lams.
   CallContext(const Tensor& x, const Problem2d& problem);
-  /// As above, for prox_tv2d with this solver and neither dual nor gap, and for its backward.
+  /// As above, for prox_tv2d with this solver and without a report and dual, and for its backward.
   CallContext(const Tensor& x, const Problem2d& problem, const Solver2d& solver);
 
   [[nodiscard]] const Context& get() const noexcept { return context_; }

@@ -125,15 +125,24 @@ Tensor find_gap(const Tensor& x, const Tensor& y, const Lam& lam_rows, const Lam
   return gap;
 }
 
+/// One tensor for both directions is what users call `lam`.
+std::pair<Lam, Lam> lams_of(const Tensor& x, const Tensor& lam_rows, const Tensor& lam_cols) {
+  const bool is_one = lam_rows.const_data_ptr() == lam_cols.const_data_ptr() &&
+                      lam_rows.numel() == lam_cols.numel();
+  return {lam_of(is_one ? "lam" : "lam_rows", x, lam_rows),
+          lam_of(is_one ? "lam" : "lam_cols", x, lam_cols)};
+}
+
 }  // namespace
 
 Solution2d solve2d(const Tensor& x, const Tensor& lam_rows, const Tensor& lam_cols,
                    const std::optional<Tensor>& start, std::int64_t height_dim,
                    std::int64_t width_dim, bool sharpen, bool accelerated, std::int64_t iterations,
                    double tol, bool implicit, bool keep_partitions, bool report) {
-  return solve(x, lam_of("lam_rows", x, lam_rows), lam_of("lam_cols", x, lam_cols), start,
-               require_image_dims("x", x.dim(), height_dim, width_dim), sharpen,
-               solver_of(start, accelerated, iterations, tol, implicit), keep_partitions, report);
+  const auto [rows, columns] = lams_of(x, lam_rows, lam_cols);
+  return solve(x, rows, columns, start, require_image_dims("x", x.dim(), height_dim, width_dim),
+               sharpen, solver_of(start, accelerated, iterations, tol, implicit), keep_partitions,
+               report);
 }
 
 Solution2d solve2d_number(const Tensor& x, double lam_rows, double lam_cols,
@@ -210,7 +219,8 @@ Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& don
 Tensor find_gap2d(const Tensor& x, const Tensor& y, const Tensor& lam_rows, const Tensor& lam_cols,
                   const std::optional<Tensor>& dual, std::int64_t height_dim,
                   std::int64_t width_dim) {
-  return find_gap(x, y, lam_of("lam_rows", x, lam_rows), lam_of("lam_cols", x, lam_cols), dual,
+  const auto [rows, columns] = lams_of(x, lam_rows, lam_cols);
+  return find_gap(x, y, rows, columns, dual,
                   require_image_dims("x", x.dim(), height_dim, width_dim));
 }
 

@@ -187,6 +187,12 @@ const Spoiled kSpoiled[] = {
      [](ImagesCall& c) { c.results.gap = c.results.momentum.first(2); }},
     {"GapOverRowLam", "gap", kNothing,
      [](ImagesCall& c) { c.results.gap = over<double>(c.lam_rows, 2); }},
+    {"LamsThatAreOneInvalidView", "lam_rows", kNothing,
+     [](ImagesCall& c) {
+       const View invalid = tautstring::view(c.lam_cols.data(), {2, 1}, {1, 1, 1});
+       c.problem.lam_rows = invalid;
+       c.problem.lam_cols = invalid;
+     }},
     {"ObjectiveTooShort", "objective", 1,
      [](ImagesCall& c) { c.results.objective = c.results.objective.first(1); }},
     {"ObjectiveOverGap", "gap", kNothing,

@@ -294,4 +294,18 @@ TEST(LibtorchGap2d, NamesTheArgumentAtFault) {
   EXPECT_TRUE(error_of([&] { gap2d(x, x, 1.0, {.dual = x[0]}); }).starts_with("dual: "));
 }
 
+TEST(LibtorchProxTv2d, NamesALamThatIsOneForBothDirectionsLam) {
+  const Tensor x = noise({2, 5, 6});
+  const Tensor sparse = at::ones({2, 1, 1}).to_sparse();
+  const Tensor negative = at::full({2, 1, 1}, -1.0);
+  const Tensor negated = at::_neg_view(at::full({2, 1, 1}, 1.0));  // written out for the core
+  EXPECT_TRUE(error_of([&] { prox_tv2d(x, sparse); }).starts_with("lam: must be a dense"));
+  EXPECT_TRUE(error_of([&] { prox_tv2d(x, negative); }).starts_with("lam: must be >= 0"));
+  EXPECT_TRUE(error_of([&] { prox_tv2d(x, negated); }).starts_with("lam: must be >= 0"));
+  EXPECT_TRUE(error_of([&] { gap2d(x, x, negative); }).starts_with("lam: must be >= 0"));
+  EXPECT_TRUE(error_of([&] {
+                prox_tv2d(x, {at::ones({2, 1, 1}), negative});
+              }).starts_with("lam_cols: must be >= 0"));
+}
+
 }  // namespace

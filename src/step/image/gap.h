@@ -43,7 +43,10 @@ struct ReportedQuality {
                                                                      double tol) noexcept {
   const double gap =
       quality.gap == quality.gap ? quality.gap : std::numeric_limits<double>::infinity();
-  return {gap / scale / scale, quality.objective / scale / scale,
+  const double objective = quality.objective == quality.objective
+                               ? quality.objective
+                               : std::numeric_limits<double>::infinity();
+  return {gap / scale / scale, objective / scale / scale,
           quality.gap == 0 || is_within(quality, tol)};
 }
 
