@@ -85,8 +85,9 @@ bool is_known_colour(const VImage& image) {
 }
 
 FormatError unsupported_pixels(const std::string& type) {
-  return FormatError(fmt::format(
-      "{} pixels are not supported (unsigned integers of up to 16 bits and float32 are)", type));
+  constexpr const char* kSupported = "unsigned integers of up to 16 bits and float32 are";
+  FormatError error(fmt::format("{} pixels are not supported ({})", type, kSupported));
+  return error;
 }
 
 int bits_of(const VImage& image) {

@@ -11,7 +11,6 @@ namespace {
 using detail::Arguments;
 using detail::Backend;
 using detail::footprint;
-using detail::Footprint;
 using Along = Arguments::Along;
 
 /// Checks an optional list of one element per row.
