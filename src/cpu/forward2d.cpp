@@ -29,9 +29,9 @@ struct PolishScratch {
 };
 
 template <class T>
-std::size_t image_bytes(const Images& images, bool polishes) noexcept {
+std::size_t image_bytes(const Images& images, bool polishes, int tasks) noexcept {
   Scratch scratch(nullptr);
-  const IterationArrays<T> arrays(scratch, images);
+  const IterationArrays<T> arrays(scratch, images, tasks);
   const PolishScratch polish(scratch, images, polishes);
   return scratch.used();
 }
@@ -51,7 +51,7 @@ class ImageSolver {
         images_(call.images),
         context_(context),
         iterations_(call.images, call.lam_rows, call.lam_cols,
-                    IterationArrays<T>(scratch, call.images), context),
+                    IterationArrays<T>(scratch, call.images, concurrency(context)), context),
         s_(scratch, call.images, polishes(call.solver)) {}
 
   void operator()(std::int64_t image) noexcept {
@@ -228,7 +228,10 @@ class ImageSolver {
 
 template <class T>
 Status forward_in(const Forward2d& call, const Context& context) noexcept {
-  return ImageTasks(call.images, image_bytes<T>(call.images, polishes(call.solver)), context)
+  return ImageTasks(
+             call.images,
+             image_bytes<T>(call.images, polishes(call.solver), pass_tasks(call.images, context)),
+             context)
       .run([&](Scratch& scratch, const Context& passes) {
         return ImageSolver<T>(call, scratch, passes);
       });
@@ -247,7 +250,8 @@ void store_empty(const Forward2d& call) noexcept {
 }  // namespace
 
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept {
-  return ImageTasks(images, image_bytes<double>(images, true), context).bytes();
+  return ImageTasks(images, image_bytes<double>(images, true, pass_tasks(images, context)), context)
+      .bytes();
 }
 
 Status forward2d(const Forward2d& call, const Context& context) noexcept {

@@ -13,18 +13,18 @@ namespace {
 /// In float64, whatever the dtypes: the bound must not be coarser than the image it is for.
 class ImageGap {
  public:
-  ImageGap(const Gap2d& call, Scratch& scratch, const Context& context) noexcept
+  ImageGap(const Gap2d& call, Scratch& scratch, int tasks, const Context& context) noexcept
       : call_(call),
         context_(context),
         iterations_(call.images, call.lam_rows, call.lam_cols,
-                    IterationArrays<double>(scratch, call.images), context),
+                    IterationArrays<double>(scratch, call.images, tasks), context),
         y_(scratch.take<double>(iterations_.arrays().pixels)) {}
 
-  static std::size_t bytes(const Images& images) noexcept {
+  static std::size_t bytes(const Images& images, int tasks) noexcept {
     Gap2d call;
     call.images = images;
     Scratch scratch(nullptr);
-    const ImageGap counted(call, scratch, {});
+    const ImageGap counted(call, scratch, tasks, {});
     return scratch.used();
   }
 
@@ -71,7 +71,7 @@ class ImageGap {
 }  // namespace
 
 std::size_t gap2d_workspace(const Images& images, const Context& context) noexcept {
-  return ImageTasks(images, ImageGap::bytes(images), context).bytes();
+  return ImageTasks(images, ImageGap::bytes(images, pass_tasks(images, context)), context).bytes();
 }
 
 Status gap2d(const Gap2d& call, const Context& context) noexcept {
@@ -81,9 +81,10 @@ Status gap2d(const Gap2d& call, const Context& context) noexcept {
     std::fill_n(call.gap, images.count, 0.0);  // images without pixels are optimal
     return {};
   }
-  return ImageTasks(images, ImageGap::bytes(images), context)
-      .run(
-          [&](Scratch& scratch, const Context& passes) { return ImageGap(call, scratch, passes); });
+  return ImageTasks(images, ImageGap::bytes(images, pass_tasks(images, context)), context)
+      .run([&](Scratch& scratch, const Context& passes) {
+        return ImageGap(call, scratch, concurrency(passes), passes);
+      });
 }
 
 }  // namespace tautstring::detail

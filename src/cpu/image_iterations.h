@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -18,6 +19,8 @@
 #include "cpu/image_lines.h"
 #include "cpu/image_quality.h"
 #include "cpu/image_tasks.h"
+#include "cpu/line_passes.h"
+#include "cpu/row_path.h"
 #include "cpu/sum_in_lanes.h"
 #include "cpu/targets.h"
 
@@ -26,7 +29,8 @@ namespace tautstring::detail {
 /// Memory for the iterations of one image, in the arithmetic of its type, row by row.
 template <class T>
 struct IterationArrays {
-  IterationArrays(Scratch& scratch, const Images& images) noexcept
+  /// `tasks` threads share a pass.
+  IterationArrays(Scratch& scratch, const Images& images, int tasks) noexcept
       : pixels(std::int64_t{images.height} * images.width),
         x(scratch.take<T>(pixels)),
         input(scratch.take<T>(pixels)),
@@ -35,7 +39,9 @@ struct IterationArrays {
         q_ahead(scratch.take<T>(pixels)),
         parts((pixels + kPixelsAPart - 1) / kPixelsAPart),
         part_sums(scratch.take<double>(parts)),
-        quality(scratch, images) {}
+        quality(scratch, images),
+        rows(scratch, row_lines(images), 1, tasks),
+        columns(scratch, column_lines(images), 1, tasks) {}
 
   std::int64_t pixels;
   T* x;
@@ -46,6 +52,8 @@ struct IterationArrays {
   std::int64_t parts;
   double* part_sums;
   ImageQuality<T> quality;
+  LinePassScratch<T> rows;
+  LinePassScratch<T> columns;
 };
 
 /// Processes one image after the other: load it, start, then iterate, calling go_on before each
@@ -61,7 +69,9 @@ class ImageIterations {
         a_(arrays),
         context_(context),
         rows_(row_lines(images)),
-        columns_(column_lines(images)) {}
+        columns_(column_lines(images)),
+        row_passes_(rows_, arrays.rows, context),
+        column_passes_(columns_, arrays.columns, context) {}
 
   /// Once iterations are over, q and q_ahead are free for other use.
   [[nodiscard]] const IterationArrays<T>& arrays() const noexcept { return a_; }
@@ -82,6 +92,8 @@ class ImageIterations {
     }
     const T low = std::abs(extent.low - offset_);
     largest_ = static_cast<double>(std::max(low, std::abs(extent.high - offset_)));
+    repairs_rows_ = can_repair(lam_rows_, rows_, extent, row_lam_);
+    repairs_columns_ = can_repair(lam_cols_, columns_, extent, column_lam_);
     return true;
   }
 
@@ -98,15 +110,25 @@ class ImageIterations {
       a_.input[i] = a_.x[i] - a_.q[i];
     }
     t_ = 1;
+    row_passes_.start();
+    column_passes_.start();
   }
 
   /// Runs the two passes; a null partition is not written.
   void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition) noexcept {
-    pass(rows_, {lam_rows_.number, lam_rows_lines(lam_rows_.array, images_, image_)}, a_.input,
-         a_.input, row_partition);
-    for_each_pixel([&](std::int64_t i) { a_.input[i] += a_.q_ahead[i]; });
-    pass(columns_, {lam_cols_.number, lam_cols_lines(lam_cols_.array, images_, image_)}, a_.input,
-         a_.y, column_partition);
+    if (repairs_rows_) {
+      row_passes_.run(1, &row_lam_, a_.input, a_.q_ahead, a_.input, row_partition);
+    } else {
+      search(rows_, {lam_rows_.number, lam_rows_lines(lam_rows_.array, images_, image_)}, a_.input,
+             a_.input, row_partition);
+      for_each_pixel([&](std::int64_t i) { a_.input[i] += a_.q_ahead[i]; });
+    }
+    if (repairs_columns_) {
+      column_passes_.run(1, &column_lam_, a_.input, nullptr, a_.y, column_partition);
+    } else {
+      search(columns_, {lam_cols_.number, lam_cols_lines(lam_cols_.array, images_, image_)},
+             a_.input, a_.y, column_partition);
+    }
   }
 
   /// Computes the next input of the rows, with the momentum of the accelerated method, and returns
@@ -165,8 +187,28 @@ class ImageIterations {
   }
 
  private:
-  void pass(const Lines& lines, const RowLam& lam, const T* in, T* out,
-            std::uint32_t* partition) const noexcept {
+  /// Whether the partitions of all lines can be repaired: with one finite lam above 0, in T's
+  /// arithmetic.
+  bool can_repair(const ImageLam& lam, const Lines& lines, const Extent<T>& extent,
+                  T& out) const noexcept {
+    const bool is_one =
+        !lam.array.given || (lam.array.row_stride == 0 && lam.array.column_stride == 0);
+    if (!is_one || lines.length > kLongestRepaired || is_unusual(extent)) return false;
+    const double number = EdgeLams(lam, images_, image_).at(0, 0);
+    const T range = extent.high - extent.low;
+    const auto unbinding = static_cast<T>(lines.length) * range;
+    if (number < static_cast<double>(1 / kLargestSize<T>)) return false;
+    if (std::min(number, static_cast<double>(unbinding)) >
+        static_cast<double>(kLargestLam<T>) * static_cast<double>(range)) {
+      return false;
+    }
+    constexpr T kMost = std::numeric_limits<T>::max() / 8;  // larger ones make no difference
+    out = number < static_cast<double>(kMost) ? static_cast<T>(number) : kMost;
+    return true;
+  }
+
+  void search(const Lines& lines, const RowLam& lam, const T* in, T* out,
+              std::uint32_t* partition) const noexcept {
     Forward1d call;
     call.rows = rows_of(lines);
     call.lam = lam;
@@ -195,6 +237,12 @@ class ImageIterations {
   T offset_ = 0;
   double largest_ = 0;  // |x|, without the offset
   double t_ = 1;        // determines the momentum
+  LinePasses<T> row_passes_;
+  LinePasses<T> column_passes_;
+  T row_lam_ = 0;
+  T column_lam_ = 0;
+  bool repairs_rows_ = false;
+  bool repairs_columns_ = false;
 };
 
 }  // namespace tautstring::detail

@@ -24,6 +24,11 @@ void for_each_part(std::int64_t pixels, const Context& context, const Use& use) 
   for_each_chunk(sharing, nullptr, 0, threads, [&](Scratch& /*none*/) { return use; });
 }
 
+/// How many threads share the passes over an image.
+inline int pass_tasks(const Images& images, const Context& context) noexcept {
+  return images.count >= concurrency(context) ? 1 : concurrency(context);
+}
+
 class ImageTasks {
  public:
   /// `image_bytes` is the scratch memory that one image takes besides that of its passes.
@@ -32,8 +37,7 @@ class ImageTasks {
         passes_(context),
         call_context_(context),
         sharing_(0, 1, context) {
-    const bool shares_images = images.count >= concurrency(context);
-    (shares_images ? passes_ : images_context_).executor = nullptr;
+    (pass_tasks(images, context) == 1 ? passes_ : images_context_).executor = nullptr;
     passes_.workspace = nullptr;
     passes_.workspace_size = std::max(workspace1d(rows_of(row_lines(images)), false, passes_),
                                       workspace1d(rows_of(column_lines(images)), false, passes_));

@@ -210,6 +210,32 @@ void scatter_columns(const T* from, std::int64_t pitch, std::int32_t rows, std::
 }
 
 template <class T>
+void repair_lines(const LinePass<T>& pass, std::int64_t first, std::int64_t last) noexcept {
+  const std::int64_t words = line_words(pass.n);
+  for (std::int64_t i = first; i < last; ++i) {
+    const std::int64_t image = i / pass.lines;
+    const std::int64_t at = image * pass.image_step + i % pass.lines * pass.line_step;
+    RepairedLine<T> line;
+    line.n = pass.n;
+    line.x = pass.tile;
+    line.y = pass.tile + pass.n;
+    line.lam = pass.lam[image];
+    line.starts = pass.partitions.starts + i * words;
+    line.ups = pass.partitions.ups + i * words;
+    for (std::int32_t k = 0; k < pass.n; ++k) pass.tile[k] = pass.in[at + k * pass.sample_step];
+    if (pass.is_first) guess_partition(line);
+    const bool is_solved = repair(line);
+    pass.unsolved[i] = is_solved ? 0 : 1;
+    for (std::int32_t k = 0; is_solved && k < pass.n; ++k) {
+      const std::int64_t to = at + k * pass.sample_step;
+      pass.out[to] = pass.added == nullptr ? line.y[k] : line.y[k] + pass.added[to];
+    }
+    if (pass.codes == nullptr) continue;
+    store_codes(pass.n, line.starts, line.ups, 1, pass.codes + i * partition_words(pass.n));
+  }
+}
+
+template <class T>
 constexpr VectorKernels<T> kKernels = {
     .lanes = 1,
     .find_jumps = find_jumps<T>,
@@ -220,6 +246,8 @@ constexpr VectorKernels<T> kKernels = {
     .measure_rows = measure_rows<T>,
     .gather_columns = gather_columns<T>,
     .scatter_columns = scatter_columns<T>,
+    .repair_lines = repair_lines<T>,
+    .repair_lanes = 1,
 };
 
 }  // namespace

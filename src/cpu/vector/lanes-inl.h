@@ -235,34 +235,37 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const hn::TFromD<D>* x, const TI* from) {
   }
 }
 
+/// Transposes the blocks of 128 bits at the same place in v[0], v[1] ...: as many as a block has
+/// elements.
+template <class D>
+HWY_INLINE void transpose_blocks(D d, const hn::Vec<D>* v, hn::Vec<D>* out) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    const hn::RepartitionToWide<D> dw;
+    const auto a = hn::BitCast(dw, hn::InterleaveLower(d, v[0], v[1]));
+    const auto b = hn::BitCast(dw, hn::InterleaveUpper(d, v[0], v[1]));
+    const auto c = hn::BitCast(dw, hn::InterleaveLower(d, v[2], v[3]));
+    const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, v[2], v[3]));
+    out[0] = hn::BitCast(d, hn::InterleaveLower(dw, a, c));
+    out[1] = hn::BitCast(d, hn::InterleaveUpper(dw, a, c));
+    out[2] = hn::BitCast(d, hn::InterleaveLower(dw, b, e));
+    out[3] = hn::BitCast(d, hn::InterleaveUpper(dw, b, e));
+  } else {
+    out[0] = hn::InterleaveLower(d, v[0], v[1]);
+    out[1] = hn::InterleaveUpper(d, v[0], v[1]);
+  }
+}
+
 /// out[j], lane i = x[from[i] + j] for j < kCount.
 template <int kCount, class D, class TI>
 HWY_INLINE void load_transposed(D d, const hn::TFromD<D>* x, const TI* from, hn::Vec<D>* out) {
-  using T = hn::TFromD<D>;
-  if constexpr (sizeof(T) == 4) {
-    static_assert(kCount % 4 == 0);
-    const hn::RepartitionToWide<D> dw;
-    TAUTSTRING_UNROLL for (int j = 0; j < kCount; j += 4) {
-      const auto r0 = load_blocks(d, x + j, from);
-      const auto r1 = load_blocks(d, x + j, from + 1);
-      const auto r2 = load_blocks(d, x + j, from + 2);
-      const auto r3 = load_blocks(d, x + j, from + 3);
-      const auto a = hn::BitCast(dw, hn::InterleaveLower(d, r0, r1));
-      const auto b = hn::BitCast(dw, hn::InterleaveUpper(d, r0, r1));
-      const auto c = hn::BitCast(dw, hn::InterleaveLower(d, r2, r3));
-      const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, r2, r3));
-      out[j] = hn::BitCast(d, hn::InterleaveLower(dw, a, c));
-      out[j + 1] = hn::BitCast(d, hn::InterleaveUpper(dw, a, c));
-      out[j + 2] = hn::BitCast(d, hn::InterleaveLower(dw, b, e));
-      out[j + 3] = hn::BitCast(d, hn::InterleaveUpper(dw, b, e));
+  constexpr int kBlock = 16 / sizeof(hn::TFromD<D>);
+  static_assert(kCount % kBlock == 0);
+  TAUTSTRING_UNROLL for (int j = 0; j < kCount; j += kBlock) {
+    hn::Vec<D> blocks[kBlock];
+    TAUTSTRING_UNROLL for (int i = 0; i < kBlock; ++i) {
+      blocks[i] = load_blocks(d, x + j, from + i);
     }
-  } else {
-    TAUTSTRING_UNROLL for (int j = 0; j < kCount; j += 2) {
-      const auto r0 = load_blocks(d, x + j, from);
-      const auto r1 = load_blocks(d, x + j, from + 1);
-      out[j] = hn::InterleaveLower(d, r0, r1);
-      out[j + 1] = hn::InterleaveUpper(d, r0, r1);
-    }
+    transpose_blocks(d, blocks, out + j);
   }
 }
 

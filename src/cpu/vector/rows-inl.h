@@ -216,20 +216,7 @@ HWY_INLINE void store_transposed(D d, const hn::Vec<D>* v, hn::TFromD<D>* to,
   constexpr int kBlock = 16 / sizeof(T);
   const hn::Full128<T> block;
   hn::Vec<D> out[kBlock];
-  if constexpr (kBlock == 4) {
-    const hn::RepartitionToWide<D> dw;
-    const auto a = hn::BitCast(dw, hn::InterleaveLower(d, v[0], v[1]));
-    const auto b = hn::BitCast(dw, hn::InterleaveUpper(d, v[0], v[1]));
-    const auto c = hn::BitCast(dw, hn::InterleaveLower(d, v[2], v[3]));
-    const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, v[2], v[3]));
-    out[0] = hn::BitCast(d, hn::InterleaveLower(dw, a, c));
-    out[1] = hn::BitCast(d, hn::InterleaveUpper(dw, a, c));
-    out[2] = hn::BitCast(d, hn::InterleaveLower(dw, b, e));
-    out[3] = hn::BitCast(d, hn::InterleaveUpper(dw, b, e));
-  } else {
-    out[0] = hn::InterleaveLower(d, v[0], v[1]);
-    out[1] = hn::InterleaveUpper(d, v[0], v[1]);
-  }
+  transpose_blocks(d, v, out);
   HWY_ALIGN T lanes[kLanes];
   TAUTSTRING_UNROLL for (int j = 0; j < kBlock; ++j) {
     hn::Store(out[j], d, lanes);

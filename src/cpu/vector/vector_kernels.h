@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/vector/lane_jobs.h"
+#include "cpu/vector/line_pass.h"
 #include "cpu/vector/newton_lanes.h"
 #include "cpu/vector/segment_list.h"
 
@@ -82,6 +83,9 @@ struct VectorKernels {
                          T* to, std::int64_t pitch) noexcept;
   void (*scatter_columns)(const T* from, std::int64_t pitch, std::int32_t rows, std::int32_t n,
                           T* to, std::int64_t stride) noexcept;
+  /// Solves the lines of groups [first, last); see cpu/vector/line_pass.h.
+  void (*repair_lines)(const LinePass<T>&, std::int64_t first, std::int64_t last) noexcept;
+  std::int32_t repair_lanes;  // lines per group
 };
 
 struct CpuTarget {

@@ -22,6 +22,7 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "cpu/vector/find_jumps-inl.h"
 #include "cpu/vector/gradients-inl.h"
+#include "cpu/vector/line_repair-inl.h"
 #include "cpu/vector/newton-inl.h"
 #include "cpu/vector/rows-inl.h"
 
@@ -39,6 +40,8 @@ inline constexpr VectorKernels<T> kKernels = {
     .measure_rows = measure_rows<T>,
     .gather_columns = gather_columns<T>,
     .scatter_columns = scatter_columns<T>,
+    .repair_lines = repair_lines<T>,
+    .repair_lanes = static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>())),
 };
 
 }  // namespace tautstring::detail::HWY_NAMESPACE

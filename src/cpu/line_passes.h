@@ -1,0 +1,147 @@
+// The passes over the lines of images along one direction, each from the partitions of the pass
+// before.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "cpu/cpu_backend.h"
+#include "cpu/image_lines.h"
+#include "cpu/parallel.h"
+#include "cpu/row_path.h"
+#include "cpu/targets.h"
+#include "cpu/vector/line_pass.h"
+#include "tautstring/partition.h"
+
+namespace tautstring::detail {
+
+/// Longer lines are searched in each pass: their tiles would not stay in the second-level cache.
+inline constexpr std::int32_t kLongestRepaired = 1024;
+
+/// Groups of lines that a thread takes at a time.
+inline constexpr std::int64_t kRepairedTogether = 4;
+
+/// The state of these passes, and their scratch memory.
+template <class T>
+struct LinePassScratch {
+  /// `tasks` threads share a pass.
+  LinePassScratch(Scratch& scratch, const Lines& lines, std::int32_t images, int tasks) noexcept
+      : lanes(chosen_cpu_target().kernels<T>().repair_lanes),
+        groups((std::int64_t{lines.count} * images + lanes - 1) / lanes) {
+    if (lines.length > kLongestRepaired) return;
+    const std::int64_t words = groups * lanes * line_words(lines.length);
+    partitions.starts = scratch.take<std::uint32_t>(words);
+    partitions.ups = scratch.take<std::uint32_t>(words);
+    unsolved = scratch.take<std::uint32_t>(groups);
+    tile_size = std::int64_t{2} * lines.length * lanes;
+    tiles = scratch.take<T>(tile_size * tasks);
+    line = scratch.take<T>(lines.length);
+    codes = scratch.take<std::uint32_t>(partition_words(lines.length));
+  }
+
+  std::int32_t lanes;
+  std::int64_t groups;
+  LinePartitions partitions;
+  std::uint32_t* unsolved = nullptr;
+  std::int64_t tile_size = 0;
+  T* tiles = nullptr;  // one per task
+  T* line = nullptr;   // of one line: its solution and its codes
+  std::uint32_t* codes = nullptr;
+};
+
+template <class T>
+class LinePasses {
+ public:
+  LinePasses(const Lines& lines, const LinePassScratch<T>& scratch, const Context& context) noexcept
+      : lines_(lines), s_(scratch), context_(context) {}
+
+  /// Before the first pass over other images.
+  void start() noexcept { is_first_ = true; }
+
+  /// Solves all lines of the images; adds `added`, if given, to the solution, which may replace
+  /// `in`. A null `codes` is not written.
+  void run(std::int32_t images, const T* lam, const T* in, const T* added, T* out,
+           std::uint32_t* codes) noexcept {
+    LinePass<T> pass;
+    pass.n = lines_.length;
+    pass.lines = lines_.count;
+    pass.images = images;
+    pass.image_step = std::int64_t{lines_.length} * lines_.count;
+    pass.line_step = lines_.apart;
+    pass.sample_step = lines_.stride;
+    pass.in = in;
+    pass.added = added;
+    pass.out = out;
+    pass.lam = lam;
+    pass.partitions = s_.partitions;
+    pass.is_first = is_first_;
+    pass.codes = codes;
+    pass.unsolved = s_.unsolved;
+    is_first_ = false;
+    const std::int64_t groups = (std::int64_t{pass.lines} * images + s_.lanes - 1) / s_.lanes;
+    const auto repair = chosen_cpu_target().kernels<T>().repair_lines;
+    for_each_chunk(
+        Sharing(groups, kRepairedTogether, context_), reinterpret_cast<std::byte*>(s_.tiles),
+        static_cast<std::size_t>(s_.tile_size) * sizeof(T), context_, [&](Scratch& scratch) {
+          LinePass<T> own = pass;
+          own.tile = scratch.take<T>(s_.tile_size);
+          return [own, repair](std::int64_t first, std::int64_t last) { repair(own, first, last); };
+        });
+    if (is_interrupted(context_)) return;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      for (std::int32_t lane = 0; s_.unsolved[group] >> lane != 0; ++lane) {
+        const std::int64_t line = group * s_.lanes + lane;
+        const bool is_left = (s_.unsolved[group] >> lane & 1U) != 0;
+        if (is_left && line < std::int64_t{pass.lines} * images) search(pass, line);
+      }
+    }
+  }
+
+ private:
+  /// Solves a line that repairs do not solve.
+  void search(const LinePass<T>& pass, std::int64_t line) noexcept {
+    const std::int64_t image = line / pass.lines;
+    const std::int64_t first = image * pass.image_step + line % pass.lines * pass.line_step;
+    const Lines one = {1, pass.n, 0, pass.sample_step};
+    Forward1d call;
+    call.rows = rows_of(one);
+    call.lam.number = static_cast<double>(pass.lam[image]);
+    call.x = lines_array<const void>(pass.in + first, kDType<T>, one);
+    call.y = lines_array<void>(s_.line, kDType<T>, {1, pass.n, 0, 1});
+    call.partition = s_.codes;
+    forward1d_checked(call, context_);
+    for (std::int32_t k = 0; k < pass.n; ++k) {
+      const std::int64_t at = first + k * pass.sample_step;
+      pass.out[at] = pass.added == nullptr ? s_.line[k] : s_.line[k] + pass.added[at];
+    }
+    keep_partition(line);
+    if (pass.codes == nullptr) return;
+    const std::int64_t words = partition_words(pass.n);
+    std::copy_n(s_.codes, words, pass.codes + line * words);
+  }
+
+  void keep_partition(std::int64_t line) noexcept {
+    const std::int64_t words = line_words(lines_.length);
+    for (std::int64_t word = 0; word < words; ++word) {
+      std::uint32_t starts = 0;
+      std::uint32_t ups = 0;
+      const std::int64_t first = word * kSamplesPerWord;
+      for (int i = 0; i < kSamplesPerWord && first + i < lines_.length; ++i) {
+        const Code code = code_at(s_.codes, first + i);
+        if (code != Code::continues) starts |= 1U << i;
+        if (code == Code::up) ups |= 1U << i;
+      }
+      const std::int64_t at = (line / s_.lanes * words + word) * s_.lanes + line % s_.lanes;
+      s_.partitions.starts[at] = starts;
+      s_.partitions.ups[at] = ups;
+    }
+  }
+
+  const Lines lines_;
+  LinePassScratch<T> s_;
+  const Context context_;
+  bool is_first_ = true;
+};
+
+}  // namespace tautstring::detail

@@ -1,0 +1,277 @@
+// Repairs partitions (step/line_repair.h) of many lines at once, one line per lane. Per-target.
+//
+// No round has a branch per sample or line. A line depends on no other line: a solved one stays as
+// it is while others are repaired.
+#if defined(TAUTSTRING_LINE_REPAIR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAUTSTRING_LINE_REPAIR_INL_H_
+#undef TAUTSTRING_LINE_REPAIR_INL_H_
+#else
+#define TAUTSTRING_LINE_REPAIR_INL_H_
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "cpu/vector/lanes-inl.h"
+#include "cpu/vector/line_pass.h"
+#include "cpu/vector/line_tiles-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tautstring::detail::HWY_NAMESPACE {
+
+template <class T>
+class LineRepair {
+  using D = hn::ScalableTag<T>;
+  using DU = hn::RebindToUnsigned<D>;
+  using DWord = hn::Rebind<std::uint32_t, D>;
+  using V = hn::Vec<D>;
+  using VU = hn::Vec<DU>;
+  using M = hn::Mask<D>;
+  using TU = hn::TFromD<DU>;
+
+  static constexpr D d{};
+  static constexpr DU du{};
+  static constexpr DWord dword{};
+  static constexpr std::int32_t kLanes = static_cast<std::int32_t>(hn::MaxLanes(d));
+
+ public:
+  /// x and y: sample k of lane l is at k * kLanes + l. starts and ups: word w likewise.
+  HWY_INLINE LineRepair(std::int32_t n, const T* x, T* y, V lam, std::uint32_t* starts,
+                        std::uint32_t* ups) noexcept
+      : n_(n), x_(x), y_(y), lam_(lam), starts_(starts), ups_(ups) {}
+
+  /// The partition to start from without one: jumps at large differences.
+  HWY_INLINE void guess() noexcept {
+    const V large = hn::Mul(lam_, hn::Set(d, static_cast<T>(kGuessedJump)));
+    V before = hn::Load(d, x_);
+    for (std::int32_t word = 0; word < line_words(n_); ++word) {
+      const std::int32_t first = word * kSamplesPerWord;
+      VU starts = hn::Set(du, TU{word == 0});
+      VU ups = hn::Zero(du);
+      VU bit = hn::Set(du, TU{1});
+      for (std::int32_t k = first; k < std::min(first + kSamplesPerWord, n_); ++k) {
+        const V x = hn::Load(d, x_ + k * kLanes);
+        const V rise = hn::Sub(x, before);
+        starts = or_where(hn::Gt(hn::Abs(rise), large), bit, starts);
+        ups = or_where(hn::Gt(rise, large), bit, ups);
+        before = x;
+        bit = hn::Add(bit, bit);
+      }
+      put_word(starts_, word, starts);
+      put_word(ups_, word, ups);
+    }
+  }
+
+  /// Returns the lanes that are not solved.
+  HWY_INLINE std::uint32_t solve() noexcept {
+    V largest = hn::Zero(d);
+    for (std::int32_t k = 0; k < n_; ++k) {
+      largest = hn::Max(largest, hn::Abs(hn::Load(d, x_ + k * kLanes)));
+    }
+    V slack = hn::Mul(hn::Set(d, 2 * std::numeric_limits<T>::epsilon()), hn::Add(lam_, largest));
+    const std::int32_t words = line_words(n_);
+    VU changed = hn::Zero(du);
+    for (int round = 0; round < kRepairRounds; ++round) {
+      take_means();
+      if (round >= kRoundsBeforeSlack) slack = hn::Add(slack, slack);
+      changed = words == 1 ? check<false>(slack) : check<true>(slack);
+      if (HWY_LIKELY(hn::AllTrue(du, hn::Eq(changed, hn::Zero(du))))) return 0;
+    }
+    return mask_bits(d, hn::RebindMask(d, hn::Ne(changed, hn::Zero(du))));
+  }
+
+ private:
+  HWY_INLINE VU word_at(const std::uint32_t* words, std::int32_t word) const noexcept {
+    const auto v = hn::LoadU(dword, words + word * kLanes);
+    if constexpr (sizeof(T) == 4) {
+      return v;
+    } else {
+      return hn::PromoteTo(du, v);
+    }
+  }
+  HWY_INLINE void put_word(std::uint32_t* words, std::int32_t word, VU v) const noexcept {
+    if constexpr (sizeof(T) == 4) {
+      hn::StoreU(v, dword, words + word * kLanes);
+    } else {
+      hn::StoreU(hn::TruncateTo(dword, v), dword, words + word * kLanes);
+    }
+  }
+  static HWY_INLINE VU or_where(M where, VU bits, VU v) noexcept {
+    return hn::Or(v, hn::IfThenElseZero(hn::RebindMask(du, where), bits));
+  }
+  static HWY_INLINE M has(VU word, VU bit) noexcept {
+    return hn::RebindMask(d, hn::TestBit(word, bit));
+  }
+  HWY_INLINE V signed_lam(VU ups, VU bit) const noexcept {
+    return hn::IfThenElse(has(ups, bit), lam_, hn::Neg(lam_));
+  }
+
+  /// Stores the value of each segment at its last sample; what it stores elsewhere is not used.
+  HWY_INLINE void take_means() noexcept {
+    const V one = hn::Set(d, T{1});
+    V first = hn::Zero(d);  // sample of the segment: sums of differences from it are accurate
+    V left = hn::Zero(d);   // the dual variable before the segment
+    V sum = hn::Zero(d);
+    V length = hn::Zero(d);
+    V dual = hn::Zero(d);  // before the sample, if it starts a segment
+    M start = hn::MaskFromVec(hn::Zero(d));
+    for (std::int32_t word = 0; word < line_words(n_); ++word) {
+      const std::int32_t begin = word * kSamplesPerWord;
+      const std::int32_t end = std::min(begin + kSamplesPerWord, n_);
+      const VU starts = word_at(starts_, word);
+      const VU ups = word_at(ups_, word);
+      VU bit = hn::Set(du, TU{1});
+      if (word == 0) start = has(starts, bit);
+      for (std::int32_t k = begin; k < end; ++k) {
+        const V x = hn::Load(d, x_ + k * kLanes);
+        first = hn::IfThenElse(start, x, first);
+        left = hn::IfThenElse(start, dual, left);
+        sum = hn::Add(hn::IfThenZeroElse(start, sum), hn::Sub(x, first));
+        length = hn::Add(hn::IfThenZeroElse(start, length), one);
+        bit = hn::Add(bit, bit);
+        if (k + 1 < end) {
+          start = has(starts, bit);
+          dual = signed_lam(ups, bit);
+        } else if (end < n_) {
+          start = has(word_at(starts_, word + 1), hn::Set(du, TU{1}));
+          dual = signed_lam(word_at(ups_, word + 1), hn::Set(du, TU{1}));
+        } else {
+          dual = hn::Zero(d);
+        }
+        const V mean = hn::Div(hn::Add(sum, hn::Sub(dual, left)), length);
+        hn::Store(hn::Add(first, mean), d, y_ + k * kLanes);
+      }
+    }
+  }
+
+  /// Spreads the values over their segments, checks them and repairs the partition. Returns what it
+  /// changed.
+  template <bool kWords>
+  HWY_INLINE VU check(V slack) noexcept {
+    V value = hn::Zero(d);
+    V behind = hn::Zero(d);  // the dual variable after the sample, if it ends a segment
+    V dual = hn::Zero(d);
+    V excess = slack;  // the largest in the segment, so far
+    V excess_dual = hn::Zero(d);
+    VU split = hn::Zero(du);  // the bit of its sample
+    VU split_word = hn::Zero(du);
+    VU changed = hn::Zero(du);
+    M end = hn::Eq(value, value);
+    for (std::int32_t word = line_words(n_) - 1; word >= 0; --word) {
+      const std::int32_t begin = word * kSamplesPerWord;
+      const std::int32_t last = std::min(begin + kSamplesPerWord, n_) - 1;
+      const VU starts = word_at(starts_, word);
+      const VU ups = word_at(ups_, word);
+      VU bit = hn::Set(du, static_cast<TU>(TU{1} << (last - begin)));
+      VU removed = hn::Zero(du);
+      VU added = hn::Zero(du);
+      VU added_ups = hn::Zero(du);
+      V y = hn::Load(d, y_ + last * kLanes);
+      for (std::int32_t k = last; k >= begin; --k) {
+        value = hn::IfThenElse(end, y, value);
+        dual = hn::IfThenElse(end, behind, dual);
+        hn::Store(value, d, y_ + k * kLanes);
+        dual = hn::Sub(dual, hn::Sub(value, hn::Load(d, x_ + k * kLanes)));
+        const M start = has(starts, bit);
+        behind = signed_lam(ups, bit);
+        // The sample before, so that there is one before the first.
+        y = hn::Load(d, y_ + std::max(k - 1, 0) * kLanes);
+        const V over = hn::Sub(hn::Abs(dual), lam_);
+        const M worse = hn::AndNot(start, hn::Gt(over, excess));
+        excess = hn::IfThenElse(worse, over, excess);
+        excess_dual = hn::IfThenElse(worse, dual, excess_dual);
+        split = hn::IfThenElse(hn::RebindMask(du, worse), bit, split);
+        if constexpr (kWords) {
+          split_word = hn::IfThenElse(hn::RebindMask(du, worse), hn::Set(du, static_cast<TU>(word)),
+                                      split_word);
+        }
+        const M is_wrong = hn::And(start, hn::Le(hn::Mul(hn::Sub(value, y), behind), hn::Zero(d)));
+        removed = or_where(is_wrong, bit, removed);
+        VU here = hn::IfThenElseZero(hn::RebindMask(du, start), split);
+        if constexpr (kWords) {
+          const VU own = hn::Set(du, static_cast<TU>(word));
+          const auto later = hn::Ne(split_word, own);
+          const VU elsewhere = hn::IfThenElseZero(later, here);
+          if (HWY_UNLIKELY(!hn::AllTrue(du, hn::Eq(elsewhere, hn::Zero(du))))) {
+            split_in_words(elsewhere, split_word, excess_dual);
+            changed = hn::Or(changed, elsewhere);
+          }
+          here = hn::IfThenZeroElse(later, here);
+        }
+        added = hn::Or(added, here);
+        added_ups = or_where(hn::Gt(excess_dual, hn::Zero(d)), here, added_ups);
+        split = hn::IfThenZeroElse(hn::RebindMask(du, start), split);
+        excess = hn::IfThenElse(start, slack, excess);
+        end = start;
+        bit = hn::ShiftRight<1>(bit);
+      }
+      if (word == 0) removed = hn::AndNot(hn::Set(du, TU{1}), removed);
+      put_word(starts_, word, hn::Or(hn::AndNot(removed, starts), added));
+      put_word(ups_, word, hn::Or(hn::AndNot(added, ups), added_ups));
+      changed = hn::Or(changed, hn::Or(removed, added));
+    }
+    return changed;
+  }
+
+  /// Splits segments that began in an earlier word than that of the split.
+  HWY_NOINLINE void split_in_words(VU split, VU split_word, V excess_dual) noexcept {
+    HWY_ALIGN TU bits[kLanes];
+    HWY_ALIGN TU words[kLanes];
+    HWY_ALIGN T duals[kLanes];
+    hn::Store(split, du, bits);
+    hn::Store(split_word, du, words);
+    hn::Store(excess_dual, d, duals);
+    for (std::int32_t lane = 0; lane < kLanes; ++lane) {
+      const auto at = static_cast<std::int64_t>(words[lane]) * kLanes + lane;
+      const auto bit = static_cast<std::uint32_t>(bits[lane]);
+      if (bit == 0) continue;
+      starts_[at] |= bit;
+      ups_[at] = (ups_[at] & ~bit) | (duals[lane] > 0 ? bit : 0);
+    }
+  }
+
+  const std::int32_t n_;
+  const T* x_;
+  T* y_;
+  const V lam_;
+  std::uint32_t* starts_;
+  std::uint32_t* ups_;
+};
+
+/// Solves groups [first, last) of the lines of all images.
+template <class T>
+void repair_lines(const LinePass<T>& pass, std::int64_t first, std::int64_t last) noexcept {
+  const hn::ScalableTag<T> d;
+  constexpr std::int32_t kLanes = static_cast<std::int32_t>(hn::MaxLanes(d));
+  const std::int32_t words = line_words(pass.n);
+  const std::int64_t codes_per_line = partition_words(pass.n);
+  const std::int64_t lines = std::int64_t{pass.lines} * pass.images;
+  T* x = pass.tile;
+  T* y = pass.tile + std::int64_t{pass.n} * kLanes;
+  for (std::int64_t group = first; group < last; ++group) {
+    const std::int64_t begin = group * kLanes;
+    const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(lines - begin, kLanes));
+    const LineTiles<T> tiles(pass, begin, count);
+    tiles.load(x);
+    std::uint32_t* starts = pass.partitions.starts + group * words * kLanes;
+    std::uint32_t* ups = pass.partitions.ups + group * words * kLanes;
+    LineRepair<T> repair(pass.n, x, y, tiles.lam(), starts, ups);
+    if (pass.is_first) repair.guess();
+    const std::uint32_t left = repair.solve();
+    tiles.store(y, left);
+    pass.unsolved[group] = left;
+    if (pass.codes == nullptr) continue;
+    for (std::int32_t lane = 0; lane < count; ++lane) {
+      store_codes(pass.n, starts + lane, ups + lane, kLanes,
+                  pass.codes + (begin + lane) * codes_per_line);
+    }
+  }
+}
+
+}  // namespace tautstring::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
