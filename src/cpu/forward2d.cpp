@@ -66,11 +66,14 @@ class ImageSolver {
     int done = 0;
     for (bool stops = false; !stops;) {
       if (call_.momentum != nullptr) momentum_of(image)[done] = momentum;
-      iterations_.iterate(partition_of(image, done, true), partition_of(image, done, false));
-      if (is_interrupted(context_)) return;
+      std::uint32_t* row_partition = partition_of(image, done, true);
+      std::uint32_t* column_partition = partition_of(image, done, false);
       ++done;
       stops = done == call_.solver.iterations;
       const bool looks = call_.solver.tol > 0 && (stops || done % kIterationsBetweenLooks == 0);
+      const bool steps = !looks && !stops && call_.solver.method == Method2d::dykstra;
+      iterations_.iterate(row_partition, column_partition, steps);
+      if (is_interrupted(context_)) return;
       if (looks || (stops && call_.wants_quality())) {
         quality = iterations_.quality_of(iterations_.arrays().y);
         stops = stops || is_within(quality, call_.solver.tol);

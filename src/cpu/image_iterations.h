@@ -114,17 +114,32 @@ class ImageIterations {
     column_passes_.start();
   }
 
-  /// Runs the two passes; a null partition is not written.
-  void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition) noexcept {
+  /// Runs the two passes; a null partition is not written. With Dykstra's method, if another
+  /// iteration follows, Y may not be computed: see go_on.
+  void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition,
+               bool steps = false) noexcept {
     if (repairs_rows_) {
-      row_passes_.run(1, &row_lam_, a_.input, a_.q_ahead, a_.input, row_partition);
+      LinePass<T> pass = row_passes_.pass(1, &row_lam_, row_partition);
+      pass.in = a_.input;
+      pass.added = a_.q_ahead;
+      pass.out = a_.input;
+      row_passes_.run(pass);
     } else {
       search(rows_, {lam_rows_.number, lam_rows_lines(lam_rows_.array, images_, image_)}, a_.input,
              a_.input, row_partition);
       for_each_pixel([&](std::int64_t i) { a_.input[i] += a_.q_ahead[i]; });
     }
+    has_stepped_ = repairs_columns_ && steps;
     if (repairs_columns_) {
-      column_passes_.run(1, &column_lam_, a_.input, nullptr, a_.y, column_partition);
+      LinePass<T> pass = column_passes_.pass(1, &column_lam_, column_partition);
+      pass.in = a_.input;
+      pass.out = a_.y;
+      if (steps) {
+        pass.out = a_.input;
+        pass.x = a_.x;
+        pass.next_q = a_.q_ahead;
+      }
+      column_passes_.run(pass);
     } else {
       search(columns_, {lam_cols_.number, lam_cols_lines(lam_cols_.array, images_, image_)},
              a_.input, a_.y, column_partition);
@@ -134,6 +149,7 @@ class ImageIterations {
   /// Computes the next input of the rows, with the momentum of the accelerated method, and returns
   /// that momentum.
   double go_on(Method2d method) noexcept {
+    if (has_stepped_) return 0;
     if (method == Method2d::dykstra) {
       for_each_pixel([&](std::int64_t i) {
         a_.q_ahead[i] = a_.input[i] - a_.y[i];
@@ -243,6 +259,7 @@ class ImageIterations {
   T column_lam_ = 0;
   bool repairs_rows_ = false;
   bool repairs_columns_ = false;
+  bool has_stepped_ = false;  // the pass over the columns computed the next input
 };
 
 }  // namespace tautstring::detail

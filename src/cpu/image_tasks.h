@@ -18,10 +18,8 @@ inline constexpr std::int64_t kPixelsAPart = 1 << 15;
 /// Calls use(first, last) for all parts of the given number of pixels.
 template <class Use>
 void for_each_part(std::int64_t pixels, const Context& context, const Use& use) noexcept {
-  const Sharing sharing(pixels, kPixelsAPart, context);
-  Context threads = context;
-  if (sharing.tasks == 1) threads.executor = nullptr;
-  for_each_chunk(sharing, nullptr, 0, threads, [&](Scratch& /*none*/) { return use; });
+  for_each_chunk(Sharing(pixels, kPixelsAPart, context), nullptr, 0, context,
+                 [&](Scratch& /*none*/) { return use; });
 }
 
 /// How many threads share the passes over an image.

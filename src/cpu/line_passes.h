@@ -59,10 +59,9 @@ class LinePasses {
   /// Before the first pass over other images.
   void start() noexcept { is_first_ = true; }
 
-  /// Solves all lines of the images; adds `added`, if given, to the solution, which may replace
-  /// `in`. A null `codes` is not written.
-  void run(std::int32_t images, const T* lam, const T* in, const T* added, T* out,
-           std::uint32_t* codes) noexcept {
+  /// A pass over `images` images, without where it reads and writes; a null `codes` is not written.
+  [[nodiscard]] LinePass<T> pass(std::int32_t images, const T* lam,
+                                 std::uint32_t* codes) const noexcept {
     LinePass<T> pass;
     pass.n = lines_.length;
     pass.lines = lines_.count;
@@ -70,16 +69,19 @@ class LinePasses {
     pass.image_step = std::int64_t{lines_.length} * lines_.count;
     pass.line_step = lines_.apart;
     pass.sample_step = lines_.stride;
-    pass.in = in;
-    pass.added = added;
-    pass.out = out;
     pass.lam = lam;
     pass.partitions = s_.partitions;
     pass.is_first = is_first_;
     pass.codes = codes;
     pass.unsolved = s_.unsolved;
+    return pass;
+  }
+
+  /// Solves all lines.
+  void run(const LinePass<T>& pass) noexcept {
     is_first_ = false;
-    const std::int64_t groups = (std::int64_t{pass.lines} * images + s_.lanes - 1) / s_.lanes;
+    const std::int64_t lines = std::int64_t{pass.lines} * pass.images;
+    const std::int64_t groups = (lines + s_.lanes - 1) / s_.lanes;
     const auto repair = chosen_cpu_target().kernels<T>().repair_lines;
     for_each_chunk(
         Sharing(groups, kRepairedTogether, context_), reinterpret_cast<std::byte*>(s_.tiles),
@@ -93,7 +95,7 @@ class LinePasses {
       for (std::int32_t lane = 0; s_.unsolved[group] >> lane != 0; ++lane) {
         const std::int64_t line = group * s_.lanes + lane;
         const bool is_left = (s_.unsolved[group] >> lane & 1U) != 0;
-        if (is_left && line < std::int64_t{pass.lines} * images) search(pass, line);
+        if (is_left && line < lines) search(pass, line);
       }
     }
   }
@@ -113,7 +115,7 @@ class LinePasses {
     forward1d_checked(call, context_);
     for (std::int32_t k = 0; k < pass.n; ++k) {
       const std::int64_t at = first + k * pass.sample_step;
-      pass.out[at] = pass.added == nullptr ? s_.line[k] : s_.line[k] + pass.added[at];
+      store_solution(pass, at, pass.in[at], s_.line[k]);
     }
     keep_partition(line);
     if (pass.codes == nullptr) return;

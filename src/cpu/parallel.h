@@ -148,6 +148,15 @@ class ChunkRanges {
 template <class Make>
 void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_bytes,
                     const Context& context, const Make& make) noexcept {
+  if (sharing.tasks == 1) {
+    Scratch scratch(block);
+    auto worker = make(scratch);
+    for (std::int64_t first = 0; first < sharing.count; first += sharing.chunk) {
+      if (is_interrupted(context)) return;
+      worker(first, std::min(first + sharing.chunk, sharing.count));
+    }
+    return;
+  }
   struct Shared {
     const Sharing& sharing;
     const Make& make;
@@ -165,11 +174,7 @@ void for_each_chunk(const Sharing& sharing, std::byte* block, std::size_t task_b
       worker(first, std::min(first + s.sharing.chunk, s.sharing.count));
     });
   };
-  if (context.executor == nullptr) {
-    task(&shared, 0);
-  } else {
-    context.executor->run(sharing.tasks, task, &shared);
-  }
+  context.executor->run(sharing.tasks, task, &shared);
 }
 
 /// Large enough to make the cost of distributing chunks negligible, small enough to share an image

@@ -227,8 +227,7 @@ void repair_lines(const LinePass<T>& pass, std::int64_t first, std::int64_t last
     const bool is_solved = repair(line);
     pass.unsolved[i] = is_solved ? 0 : 1;
     for (std::int32_t k = 0; is_solved && k < pass.n; ++k) {
-      const std::int64_t to = at + k * pass.sample_step;
-      pass.out[to] = pass.added == nullptr ? line.y[k] : line.y[k] + pass.added[to];
+      store_solution(pass, at + k * pass.sample_step, line.x[k], line.y[k]);
     }
     if (pass.codes == nullptr) continue;
     store_codes(pass.n, line.starts, line.ups, 1, pass.codes + i * partition_words(pass.n));

@@ -106,17 +106,17 @@ constexpr void take_means(const RepairedLine<T>& line) noexcept {
 }
 
 /// Spreads the values over their segments, checks them and repairs the partition; returns whether
-/// there was nothing to repair.
+/// there was nothing to repair. `most` is the largest dual variable that is allowed.
 template <class T>
-constexpr bool check_partition(const RepairedLine<T>& line, T slack) noexcept {
+constexpr bool check_partition(const RepairedLine<T>& line, T most) noexcept {
   bool is_optimal = true;
   bool is_end = true;
   T value = 0;
   T dual = 0;
-  T excess = slack;  // the largest in the segment, so far
-  T excess_dual = 0;
-  std::int32_t split = 0;  // its sample; 0: none
   T behind = 0;            // the dual variable after the segment before
+  T largest = most;        // dual variable in the segment, so far
+  std::int32_t split = 0;  // where it is; 0: nowhere
+  bool is_above = false;
   for (std::int32_t k = line.n - 1; k >= 0; --k) {
     if (is_end) {
       value = line.value(k);
@@ -126,21 +126,22 @@ constexpr bool check_partition(const RepairedLine<T>& line, T slack) noexcept {
     dual -= value - line.sample(k);
     is_end = line.starts_at(k);
     if (!is_end) {
-      const T over = (dual < 0 ? -dual : dual) - line.lam;
-      if (over > excess) {
-        excess = over;
-        excess_dual = dual;
+      const T size = dual < 0 ? -dual : dual;
+      if (size > largest) {
+        largest = size;
+        is_above = dual > 0;
         split = k;
       }
       continue;
     }
     behind = line.dual_before(k);
-    const bool is_wrong = k > 0 && (value - line.value(k - 1)) * behind <= 0;
-    is_optimal = is_optimal && split == 0 && !is_wrong;
-    if (is_wrong) line.join(k);
-    if (split != 0) line.split(split, excess_dual > 0);
+    const T before = k > 0 ? line.value(k - 1) : value;
+    const bool is_right = k == 0 || (behind > 0 ? value > before : value < before);
+    is_optimal = is_optimal && split == 0 && is_right;
+    if (!is_right) line.join(k);
+    if (split != 0) line.split(split, is_above);
     split = 0;
-    excess = slack;
+    largest = most;
   }
   return is_optimal;
 }
@@ -163,7 +164,7 @@ constexpr bool repair(const RepairedLine<T>& line) noexcept {
   for (int round = 0; round < kRepairRounds; ++round) {
     take_means(line);
     if (round >= kRoundsBeforeSlack) slack += slack;
-    if (check_partition(line, slack)) return true;
+    if (check_partition(line, line.lam + slack)) return true;
   }
   return false;
 }

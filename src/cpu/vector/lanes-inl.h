@@ -140,6 +140,9 @@ struct Within {
   HWY_INLINE hn::Mask<D> ge(V a, V b) const {
     return compare<_CMP_GE_OQ>(a, b);
   }
+  HWY_INLINE hn::Mask<D> gt(V a, V b) const {
+    return compare<_CMP_GT_OQ>(a, b);
+  }
 #else
   HWY_INLINE hn::Mask<D> not_lt(V a, V b) const {
     return hn::AndNot(hn::Lt(a, b), mask);
@@ -152,6 +155,9 @@ struct Within {
   }
   HWY_INLINE hn::Mask<D> ge(V a, V b) const {
     return hn::And(mask, hn::Ge(a, b));
+  }
+  HWY_INLINE hn::Mask<D> gt(V a, V b) const {
+    return hn::And(mask, hn::Gt(a, b));
   }
 #endif
 };

@@ -30,12 +30,27 @@ struct LinePass {
   const T* in = nullptr;
   const T* added = nullptr;  // to the solution; null: nothing
   T* out = nullptr;          // may be `in`
-  const T* lam = nullptr;    // one per image, above 0
+  // If given, `in` is A and the solution is Y: instead of Y, the next input of the rows is written
+  // to `out`, which is x - (A - Y), and A - Y to `next_q`.
+  const T* x = nullptr;
+  T* next_q = nullptr;
+  const T* lam = nullptr;  // one per image, above 0
   LinePartitions partitions;
   bool is_first = false;              // there are no partitions to start from
   std::uint32_t* codes = nullptr;     // see tautstring/partition.h; null: not wanted
   T* tile = nullptr;                  // scratch: 2 * n elements per lane, aligned
   std::uint32_t* unsolved = nullptr;  // by group: bits of the lanes that repairs did not solve
 };
+
+/// What a pass writes for one sample.
+template <class T>
+constexpr void store_solution(const LinePass<T>& pass, std::int64_t at, T in, T solution) noexcept {
+  if (pass.x != nullptr) {
+    pass.next_q[at] = in - solution;
+    pass.out[at] = pass.x[at] - pass.next_q[at];
+  } else {
+    pass.out[at] = pass.added == nullptr ? solution : solution + pass.added[at];
+  }
+}
 
 }  // namespace tautstring::detail

@@ -72,12 +72,11 @@ class LineRepair {
       largest = hn::Max(largest, hn::Abs(hn::Load(d, x_ + k * kLanes)));
     }
     V slack = hn::Mul(hn::Set(d, 2 * std::numeric_limits<T>::epsilon()), hn::Add(lam_, largest));
-    const std::int32_t words = line_words(n_);
     VU changed = hn::Zero(du);
     for (int round = 0; round < kRepairRounds; ++round) {
       take_means();
       if (round >= kRoundsBeforeSlack) slack = hn::Add(slack, slack);
-      changed = words == 1 ? check<false>(slack) : check<true>(slack);
+      changed = check(hn::Add(lam_, slack));
       if (HWY_LIKELY(hn::AllTrue(du, hn::Eq(changed, hn::Zero(du))))) return 0;
     }
     return mask_bits(d, hn::RebindMask(d, hn::Ne(changed, hn::Zero(du))));
@@ -149,26 +148,25 @@ class LineRepair {
 
   /// Spreads the values over their segments, checks them and repairs the partition. Returns what it
   /// changed.
-  template <bool kWords>
-  HWY_INLINE VU check(V slack) noexcept {
+  HWY_INLINE VU check(V most) noexcept {
     V value = hn::Zero(d);
     V behind = hn::Zero(d);  // the dual variable after the sample, if it ends a segment
     V dual = hn::Zero(d);
-    V excess = slack;  // the largest in the segment, so far
-    V excess_dual = hn::Zero(d);
-    VU split = hn::Zero(du);  // the bit of its sample
-    VU split_word = hn::Zero(du);
+    V largest = most;  // dual variable in the segment, so far
     VU changed = hn::Zero(du);
     M end = hn::Eq(value, value);
+    Pending pending = {changed, changed, changed};
     for (std::int32_t word = line_words(n_) - 1; word >= 0; --word) {
       const std::int32_t begin = word * kSamplesPerWord;
       const std::int32_t last = std::min(begin + kSamplesPerWord, n_) - 1;
       const VU starts = word_at(starts_, word);
       const VU ups = word_at(ups_, word);
       VU bit = hn::Set(du, static_cast<TU>(TU{1} << (last - begin)));
-      VU removed = hn::Zero(du);
+      VU split = hn::Zero(du);  // the bit where the segment is to be split, if in this word
       VU added = hn::Zero(du);
-      VU added_ups = hn::Zero(du);
+      VU above = hn::Zero(du);  // by sample: whether the dual variable before it is positive,
+      VU rises = hn::Zero(du);  // and which way a jump at it would go
+      VU falls = hn::Zero(du);
       V y = hn::Load(d, y_ + last * kLanes);
       for (std::int32_t k = last; k >= begin; --k) {
         value = hn::IfThenElse(end, y, value);
@@ -177,60 +175,81 @@ class LineRepair {
         dual = hn::Sub(dual, hn::Sub(value, hn::Load(d, x_ + k * kLanes)));
         const M start = has(starts, bit);
         behind = signed_lam(ups, bit);
-        // The sample before, so that there is one before the first.
-        y = hn::Load(d, y_ + std::max(k - 1, 0) * kLanes);
-        const V over = hn::Sub(hn::Abs(dual), lam_);
-        const M worse = hn::AndNot(start, hn::Gt(over, excess));
-        excess = hn::IfThenElse(worse, over, excess);
-        excess_dual = hn::IfThenElse(worse, dual, excess_dual);
+        y = hn::Load(d, y_ + (k - 1) * kLanes);  // before the first sample: of no consequence
+        const V size = hn::Abs(dual);
+        const M worse = Within<D>{hn::Not(start)}.gt(size, largest);
+        largest = hn::IfThenElse(start, most, hn::Max(largest, size));
         split = hn::IfThenElse(hn::RebindMask(du, worse), bit, split);
-        if constexpr (kWords) {
-          split_word = hn::IfThenElse(hn::RebindMask(du, worse), hn::Set(du, static_cast<TU>(word)),
-                                      split_word);
-        }
-        const M is_wrong = hn::And(start, hn::Le(hn::Mul(hn::Sub(value, y), behind), hn::Zero(d)));
-        removed = or_where(is_wrong, bit, removed);
-        VU here = hn::IfThenElseZero(hn::RebindMask(du, start), split);
-        if constexpr (kWords) {
-          const VU own = hn::Set(du, static_cast<TU>(word));
-          const auto later = hn::Ne(split_word, own);
-          const VU elsewhere = hn::IfThenElseZero(later, here);
-          if (HWY_UNLIKELY(!hn::AllTrue(du, hn::Eq(elsewhere, hn::Zero(du))))) {
-            split_in_words(elsewhere, split_word, excess_dual);
-            changed = hn::Or(changed, elsewhere);
-          }
-          here = hn::IfThenZeroElse(later, here);
-        }
-        added = hn::Or(added, here);
-        added_ups = or_where(hn::Gt(excess_dual, hn::Zero(d)), here, added_ups);
+        above = or_where(hn::Gt(dual, hn::Zero(d)), bit, above);
+        rises = or_where(hn::Gt(value, y), bit, rises);
+        falls = or_where(hn::Lt(value, y), bit, falls);
+        added = or_where(start, split, added);
         split = hn::IfThenZeroElse(hn::RebindMask(du, start), split);
-        excess = hn::IfThenElse(start, slack, excess);
         end = start;
         bit = hn::ShiftRight<1>(bit);
       }
+      const VU right = hn::Or(hn::And(ups, rises), hn::AndNot(ups, falls));
+      VU removed = hn::AndNot(right, starts);
       if (word == 0) removed = hn::AndNot(hn::Set(du, TU{1}), removed);
       put_word(starts_, word, hn::Or(hn::AndNot(removed, starts), added));
-      put_word(ups_, word, hn::Or(hn::AndNot(added, ups), added_ups));
+      put_word(ups_, word, hn::Or(hn::AndNot(added, ups), hn::And(added, above)));
       changed = hn::Or(changed, hn::Or(removed, added));
+      if (line_words(n_) > 1) {
+        changed = hn::Or(changed, end_word(word, starts, added, split, above, pending));
+      }
     }
     return changed;
   }
 
-  /// Splits segments that began in an earlier word than that of the split.
-  HWY_NOINLINE void split_in_words(VU split, VU split_word, V excess_dual) noexcept {
-    HWY_ALIGN TU bits[kLanes];
-    HWY_ALIGN TU words[kLanes];
-    HWY_ALIGN T duals[kLanes];
-    hn::Store(split, du, bits);
-    hn::Store(split_word, du, words);
-    hn::Store(excess_dual, d, duals);
-    for (std::int32_t lane = 0; lane < kLanes; ++lane) {
-      const auto at = static_cast<std::int64_t>(words[lane]) * kLanes + lane;
-      const auto bit = static_cast<std::uint32_t>(bits[lane]);
-      if (bit == 0) continue;
-      starts_[at] |= bit;
-      ups_[at] = (ups_[at] & ~bit) | (duals[lane] > 0 ? bit : 0);
+  /// Splits of segments that began in an earlier word than the one that they are in: known once the
+  /// start of the segment is.
+  struct Pending {
+    VU split;
+    VU word;
+    VU ups;
+  };
+
+  /// After all samples of a word: splits the segments that ended in a later word if they began in
+  /// this one, and notes where those that began before it are to be split. Returns what it changed.
+  HWY_INLINE VU end_word(std::int32_t word, VU starts, VU added, VU split, VU above,
+                         Pending& pending) noexcept {
+    const VU zero = hn::Zero(du);
+    const auto has_start = hn::Ne(starts, zero);
+    const VU ended = hn::IfThenElseZero(has_start, pending.split);
+    VU changed = zero;
+    if (HWY_UNLIKELY(!hn::AllTrue(du, hn::Eq(ended, zero)))) {
+      changed = split_in_later_words(ended, starts, added, pending);
     }
+    const auto is_new = hn::Ne(split, zero);
+    pending.split = hn::IfThenElse(is_new, split, hn::IfThenZeroElse(has_start, pending.split));
+    pending.word = hn::IfThenElse(is_new, hn::Set(du, static_cast<TU>(word)), pending.word);
+    pending.ups = hn::IfThenElse(is_new, hn::And(split, above), pending.ups);
+    return changed;
+  }
+
+  HWY_NOINLINE VU split_in_later_words(VU ended, VU starts, VU added,
+                                       const Pending& pending) noexcept {
+    struct alignas(64) Lanes {
+      TU of[kLanes];
+    };
+    Lanes split, start, add, in_word, up, changed;
+    hn::Store(ended, du, split.of);
+    hn::Store(starts, du, start.of);
+    hn::Store(added, du, add.of);
+    hn::Store(pending.word, du, in_word.of);
+    hn::Store(pending.ups, du, up.of);
+    for (std::int32_t lane = 0; lane < kLanes; ++lane) {
+      changed.of[lane] = 0;
+      if (split.of[lane] == 0) continue;
+      // Unless there is more excess in this word, where it has been split then.
+      if (add.of[lane] > start.of[lane]) continue;
+      const auto bit = static_cast<std::uint32_t>(split.of[lane]);
+      const auto at = static_cast<std::int64_t>(in_word.of[lane]) * kLanes + lane;
+      starts_[at] |= bit;
+      ups_[at] = (ups_[at] & ~bit) | static_cast<std::uint32_t>(up.of[lane]);
+      changed.of[lane] = bit;
+    }
+    return hn::Load(du, changed.of);
   }
 
   const std::int32_t n_;
@@ -261,7 +280,7 @@ void repair_lines(const LinePass<T>& pass, std::int64_t first, std::int64_t last
     LineRepair<T> repair(pass.n, x, y, tiles.lam(), starts, ups);
     if (pass.is_first) repair.guess();
     const std::uint32_t left = repair.solve();
-    tiles.store(y, left);
+    tiles.store(x, y, left);
     pass.unsolved[group] = left;
     if (pass.codes == nullptr) continue;
     for (std::int32_t lane = 0; lane < count; ++lane) {
