@@ -118,7 +118,7 @@ class ImageIterations {
   /// iteration follows, Y may not be computed: see go_on.
   void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition,
                bool steps = false) noexcept {
-    if (repairs_rows_) {
+    if (repairs_rows_ && !row_passes_.needs_search()) {
       LinePass<T> pass = row_passes_.pass(1, &row_lam_, row_partition);
       pass.in = a_.input;
       pass.added = a_.q_ahead;
@@ -126,11 +126,11 @@ class ImageIterations {
       row_passes_.run(pass);
     } else {
       search(rows_, {lam_rows_.number, lam_rows_lines(lam_rows_.array, images_, image_)}, a_.input,
-             a_.input, row_partition);
+             a_.input, row_partition, repairs_rows_ ? &row_passes_ : nullptr);
       for_each_pixel([&](std::int64_t i) { a_.input[i] += a_.q_ahead[i]; });
     }
-    has_stepped_ = repairs_columns_ && steps;
-    if (repairs_columns_) {
+    has_stepped_ = false;
+    if (repairs_columns_ && !column_passes_.needs_search()) {
       LinePass<T> pass = column_passes_.pass(1, &column_lam_, column_partition);
       pass.in = a_.input;
       pass.out = a_.y;
@@ -138,11 +138,12 @@ class ImageIterations {
         pass.out = a_.input;
         pass.x = a_.x;
         pass.next_q = a_.q_ahead;
+        has_stepped_ = true;
       }
       column_passes_.run(pass);
     } else {
       search(columns_, {lam_cols_.number, lam_cols_lines(lam_cols_.array, images_, image_)},
-             a_.input, a_.y, column_partition);
+             a_.input, a_.y, column_partition, repairs_columns_ ? &column_passes_ : nullptr);
     }
   }
 
@@ -223,8 +224,10 @@ class ImageIterations {
     return true;
   }
 
-  void search(const Lines& lines, const RowLam& lam, const T* in, T* out,
-              std::uint32_t* partition) const noexcept {
+  /// Searches all lines for jumps; `passes`, if given, will repair what it finds.
+  void search(const Lines& lines, const RowLam& lam, const T* in, T* out, std::uint32_t* partition,
+              LinePasses<T>* passes) const noexcept {
+    if (passes != nullptr && partition == nullptr) partition = passes->codes();
     Forward1d call;
     call.rows = rows_of(lines);
     call.lam = lam;
@@ -232,6 +235,7 @@ class ImageIterations {
     call.y = lines_array<void>(out, kDType<T>, lines);
     call.partition = partition;
     forward1d_checked(call, context_);
+    if (passes != nullptr && !is_interrupted(context_)) passes->keep(partition);
   }
 
   template <class Use>

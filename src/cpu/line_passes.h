@@ -16,8 +16,12 @@
 
 namespace tautstring::detail {
 
-/// Longer lines are searched in each pass: their tiles would not stay in the second-level cache.
-inline constexpr std::int32_t kLongestRepaired = 1024;
+/// Longer lines are searched in each pass: rounds of repairs would not stay in the first-level
+/// cache.
+inline constexpr std::int32_t kLongestRepaired = 512;
+
+/// Longer lines are searched in the first pass: repairs from a guess take more rounds.
+inline constexpr std::int32_t kLongestGuessed = 64;
 
 /// Groups of lines that a thread takes at a time.
 inline constexpr std::int64_t kRepairedTogether = 4;
@@ -37,7 +41,8 @@ struct LinePassScratch {
     tile_size = std::int64_t{2} * lines.length * lanes;
     tiles = scratch.take<T>(tile_size * tasks);
     line = scratch.take<T>(lines.length);
-    codes = scratch.take<std::uint32_t>(partition_words(lines.length));
+    codes = scratch.take<std::uint32_t>(std::int64_t{lines.count} * images *
+                                        partition_words(lines.length));
   }
 
   std::int32_t lanes;
@@ -46,7 +51,7 @@ struct LinePassScratch {
   std::uint32_t* unsolved = nullptr;
   std::int64_t tile_size = 0;
   T* tiles = nullptr;  // one per task
-  T* line = nullptr;   // of one line: its solution and its codes
+  T* line = nullptr;   // the solution of one
   std::uint32_t* codes = nullptr;
 };
 
@@ -58,6 +63,19 @@ class LinePasses {
 
   /// Before the first pass over other images.
   void start() noexcept { is_first_ = true; }
+
+  /// Whether the next pass has to be a search; keep() then takes what it found.
+  [[nodiscard]] bool needs_search() const noexcept {
+    return is_first_ && lines_.length > kLongestGuessed;
+  }
+  /// Where the codes of a search may be stored.
+  [[nodiscard]] std::uint32_t* codes() const noexcept { return s_.codes; }
+  void keep(const std::uint32_t* codes) noexcept {
+    is_first_ = false;
+    for (std::int32_t line = 0; line < lines_.count; ++line) {
+      keep_partition(line, codes + line * partition_words(lines_.length));
+    }
+  }
 
   /// A pass over `images` images, without where it reads and writes; a null `codes` is not written.
   [[nodiscard]] LinePass<T> pass(std::int32_t images, const T* lam,
@@ -117,26 +135,23 @@ class LinePasses {
       const std::int64_t at = first + k * pass.sample_step;
       store_solution(pass, at, pass.in[at], s_.line[k]);
     }
-    keep_partition(line);
+    keep_partition(line, s_.codes);
     if (pass.codes == nullptr) return;
     const std::int64_t words = partition_words(pass.n);
     std::copy_n(s_.codes, words, pass.codes + line * words);
   }
 
-  void keep_partition(std::int64_t line) noexcept {
+  void keep_partition(std::int64_t line, const std::uint32_t* codes) noexcept {
     const std::int64_t words = line_words(lines_.length);
     for (std::int64_t word = 0; word < words; ++word) {
-      std::uint32_t starts = 0;
-      std::uint32_t ups = 0;
-      const std::int64_t first = word * kSamplesPerWord;
-      for (int i = 0; i < kSamplesPerWord && first + i < lines_.length; ++i) {
-        const Code code = code_at(s_.codes, first + i);
-        if (code != Code::continues) starts |= 1U << i;
-        if (code == Code::up) ups |= 1U << i;
-      }
+      const std::uint32_t low = codes[2 * word];
+      const std::uint32_t high =
+          2 * word + 1 < partition_words(lines_.length) ? codes[2 * word + 1] : 0;
+      const std::uint32_t up = gather_bits(low) | gather_bits(high) << kCodesPerWord;
+      const std::uint32_t down = gather_bits(low >> 1) | gather_bits(high >> 1) << kCodesPerWord;
       const std::int64_t at = (line / s_.lanes * words + word) * s_.lanes + line % s_.lanes;
-      s_.partitions.starts[at] = starts;
-      s_.partitions.ups[at] = ups;
+      s_.partitions.starts[at] = up | down;
+      s_.partitions.ups[at] = up;
     }
   }
 

@@ -178,6 +178,15 @@ constexpr bool repair(const RepairedLine<T>& line) noexcept {
   return (bits | bits << 1) & 0x55555555;
 }
 
+/// The inverse: every other bit, from the lowest on.
+[[nodiscard]] constexpr std::uint32_t gather_bits(std::uint32_t bits) noexcept {
+  bits &= 0x55555555;
+  bits = (bits | bits >> 1) & 0x33333333;
+  bits = (bits | bits >> 2) & 0x0F0F0F0F;
+  bits = (bits | bits >> 4) & 0x00FF00FF;
+  return (bits | bits >> 8) & 0x0000FFFF;
+}
+
 /// Writes the codes of a repaired line.
 constexpr void store_codes(std::int32_t n, const std::uint32_t* starts, const std::uint32_t* ups,
                            std::int64_t word_step, std::uint32_t* codes) noexcept {
