@@ -160,26 +160,19 @@ class ImageIterations {
     }
     // Q takes the memory of Y, which the columns compute again.
     const double scale = this->scale();
+    const auto& kernels = chosen_cpu_target().kernels<T>();
     for_each_part(a_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
-      a_.part_sums[first / kPixelsAPart] = sum_in_lanes(last - first, [&](std::int64_t k) {
-        const std::int64_t i = first + k;
-        a_.y[i] = a_.input[i] - a_.y[i];
-        return (static_cast<double>(a_.q_ahead[i] - a_.y[i]) * scale) *
-               (static_cast<double>(a_.y[i] - a_.q[i]) * scale);
-      });
+      a_.part_sums[first / kPixelsAPart] = kernels.take_q(step_at(first), last - first, scale);
     });
-    std::swap(a_.q, a_.y);
-    const T* q = a_.q;
-    const T* before = a_.y;
     const double leads_away = std::accumulate(a_.part_sums, a_.part_sums + a_.parts, 0.0);
     if (leads_away > 0) t_ = 1;
     const double next = (1 + std::sqrt(1 + 4 * t_ * t_)) / 2;
     const auto momentum = static_cast<T>((t_ - 1) / next);
     t_ = next;
-    for_each_pixel([&](std::int64_t i) {
-      a_.q_ahead[i] = q[i] + momentum * (q[i] - before[i]);
-      a_.input[i] = a_.x[i] - a_.q_ahead[i];
+    for_each_part(a_.pixels, context_, [&](std::int64_t first, std::int64_t last) {
+      kernels.extrapolate(step_at(first), last - first, momentum);
     });
+    std::swap(a_.q, a_.y);
     return static_cast<double>(momentum);
   }
 
@@ -204,6 +197,10 @@ class ImageIterations {
   }
 
  private:
+  [[nodiscard]] AcceleratedStep<T> step_at(std::int64_t pixel) const noexcept {
+    return {a_.x + pixel, a_.input + pixel, a_.y + pixel, a_.q + pixel, a_.q_ahead + pixel};
+  }
+
   /// Whether the partitions of all lines can be repaired: with one finite lam above 0, in T's
   /// arithmetic.
   bool can_repair(const ImageLam& lam, const Lines& lines, const Extent<T>& extent,

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "backend.h"
-#include "cpu/sum_in_lanes.h"
+#include "cpu/image_loops.h"
+#include "cpu/targets.h"
 #include "step/image/gap.h"
 #include "step/row/row_io.h"
 #include "step/row/scratch.h"
@@ -66,15 +67,15 @@ struct Iterate {
   double scale;    // a power of 2 that all differences and lams are multiplied by
 };
 
-/// The quality of any Y, with u and v of an iterate: see step/image/gap.h. It is computed row by
-/// row, in loops without branches that compilers can vectorize.
+/// The quality of any Y, with u and v of an iterate: see step/image/gap.h.
 template <class T>
 class ImageQuality {
  public:
   ImageQuality(Scratch& scratch, const Images& images) noexcept
       : height_(images.height),
         width_(images.width),
-        lam_(scratch.take<double>(width_)),
+        lam_right_(scratch.take<double>(width_)),
+        lam_below_(scratch.take<double>(width_)),
         rise_(scratch.take<double>(width_)),
         u_(scratch.take<double>(width_)),
         v_(scratch.take<double>(width_)),
@@ -84,83 +85,56 @@ class ImageQuality {
 
   [[nodiscard]] Quality of(const T* y, const Iterate<T>& iterate, const EdgeLams& lam_rows,
                            const EdgeLams& lam_cols) const noexcept {
+    const auto add_row_quality = chosen_cpu_target().kernels<T>().add_row_quality;
     Quality quality;
-    double* above = above_;
-    double* below = below_;
+    QualityRow<T> row;
+    row.width = width_;
+    row.largest = iterate.largest * iterate.scale;
+    row.scale = iterate.scale;
+    row.lam_right = lam_right_;
+    row.lam_below = lam_below_;
+    row.rise = rise_;
+    row.u = u_;
+    row.v = v_;
+    row.right = right_;
+    row.above = above_;
+    row.below = below_;
     std::fill_n(v_, width_, 0.0);
-    std::fill_n(above, width_, 0.0);
+    std::fill_n(above_, width_, 0.0);
     for (std::int32_t r = 0; r < height_; ++r) {
       const std::int64_t first = std::int64_t{r} * width_;
-      const T* x = iterate.x + first;
-      const T* between = iterate.column_input + first;
-      const T* column_values = iterate.y + first;
-      const T* values = y + first;
-      double u = 0;
-      for (std::int32_t c = 0; c < width_; ++c) {
-        u -= difference(between[c], x[c], iterate);
-        u_[c] = u;
-        v_[c] -= difference(column_values[c], between[c], iterate);
-      }
-      load_lams(lam_rows, r, width_ - 1, iterate);
-      for (std::int32_t c = 0; c + 1 < width_; ++c) {
-        rise_[c] = difference(values[c], values[c + 1], iterate);
-      }
-      count_edges(width_ - 1, u_, iterate, right_ + 1, quality);
-      right_[0] = right_[width_] = 0;
-      if (r + 1 < height_) {
-        load_lams(lam_cols, r, width_, iterate);
-        for (std::int32_t c = 0; c < width_; ++c) {
-          rise_[c] = difference(values[c], values[c + width_], iterate);
-        }
-        count_edges(width_, v_, iterate, below, quality);
-      } else {
-        std::fill_n(below, width_, 0.0);
-      }
-      const auto change = [&](std::int64_t c) { return difference(values[c], x[c], iterate); };
-      const auto residual = [&](std::int64_t c) {
-        return pixel_residual(right_[c], right_[c + 1], above[c], below[c], change(c));
-      };
-      quality.objective += sum_in_lanes(width_, [&](auto c) { return change(c) * change(c); }) / 2;
-      quality.gap += sum_in_lanes(width_, [&](auto c) { return residual(c) * residual(c); }) / 2;
-      std::swap(above, below);
+      const bool is_last = r + 1 == height_;
+      row.x = iterate.x + first;
+      row.between = iterate.column_input + first;
+      row.column = iterate.y + first;
+      row.values = y + first;
+      row.values_below = is_last ? nullptr : row.values + width_;
+      load_lams(lam_rows, r, width_ - 1, iterate.scale, lam_right_);
+      if (!is_last) load_lams(lam_cols, r, width_, iterate.scale, lam_below_);
+      add_row_quality(row, quality);
+      std::swap(row.above, row.below);
     }
     return quality;
   }
 
  private:
-  static double difference(T from, T to, const Iterate<T>& iterate) noexcept {
-    return scaled_difference(from, to, iterate.scale);
-  }
-  void load_lams(const EdgeLams& lam, std::int32_t r, std::int32_t count,
-                 const Iterate<T>& iterate) const noexcept {
-    lam.load(r, count, lam_);
+  static void load_lams(const EdgeLams& lam, std::int32_t r, std::int32_t count, double scale,
+                        double* out) noexcept {
+    lam.load(r, count, out);
     if constexpr (std::is_same_v<T, float>) return;
-    for (std::int32_t e = 0; e < count; ++e) lam_[e] = scaled_lam<T>(lam_[e], iterate.scale);
-  }
-
-  /// Computes the dual variables as used for the gap, and adds the contributions of the edges to
-  /// gap and objective.
-  void count_edges(std::int32_t count, const double* dual, const Iterate<T>& iterate,
-                   double* counted, Quality& quality) const noexcept {
-    const double largest = iterate.largest * iterate.scale;
-    for (std::int32_t e = 0; e < count; ++e) {
-      counted[e] = counted_dual<T>(dual[e], lam_[e], rise_[e], largest);
-    }
-    quality.gap +=
-        sum_in_lanes(count, [&](auto e) { return edge_gap(counted[e], lam_[e], rise_[e]); });
-    quality.objective +=
-        sum_in_lanes(count, [&](auto e) { return edge_objective(lam_[e], rise_[e]); });
+    for (std::int32_t e = 0; e < count; ++e) out[e] = scaled_lam<T>(out[e], scale);
   }
 
   std::int32_t height_;
   std::int32_t width_;
-  // Of the edges after the pixels of a row, along it or to the next row:
-  double* lam_;
+  // One per pixel of a row: see QualityRow.
+  double* lam_right_;
+  double* lam_below_;
   double* rise_;
   double* u_;
   double* v_;
-  double* right_;  // u as used for the gap, from the edge before the row's first pixel on
-  double* above_;  // v as used for the gap, before a row and after it
+  double* right_;
+  double* above_;
   double* below_;
 };
 

@@ -247,6 +247,9 @@ constexpr VectorKernels<T> kKernels = {
     .scatter_columns = scatter_columns<T>,
     .repair_lines = repair_lines<T>,
     .repair_lanes = 1,
+    .add_row_quality = add_row_quality<T>,
+    .take_q = take_q<T>,
+    .extrapolate = extrapolate<T>,
 };
 
 }  // namespace

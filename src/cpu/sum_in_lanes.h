@@ -3,11 +3,15 @@
 
 #include <cstdint>
 
+/// For loops that are compiled for several instruction sets: called, they would be compiled for
+/// one.
+#define TAUTSTRING_FORCE_INLINE inline __attribute__((always_inline))
+
 namespace tautstring::detail {
 
 /// The sum of term(0) .. term(count - 1), in eight partial sums.
 template <class Term>
-double sum_in_lanes(std::int64_t count, const Term& term) noexcept {
+TAUTSTRING_FORCE_INLINE double sum_in_lanes(std::int64_t count, const Term& term) noexcept {
   constexpr std::int64_t kLanes = 8;
   double lanes[kLanes] = {};
   std::int64_t i = 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cpu/image_loops.h"
 #include "cpu/vector/lane_jobs.h"
 #include "cpu/vector/line_pass.h"
 #include "cpu/vector/newton_lanes.h"
@@ -86,6 +87,10 @@ struct VectorKernels {
   /// Solves the lines of groups [first, last); see cpu/vector/line_pass.h.
   void (*repair_lines)(const LinePass<T>&, std::int64_t first, std::int64_t last) noexcept;
   std::int32_t repair_lanes;  // lines per group
+  // See cpu/image_loops.h.
+  void (*add_row_quality)(const QualityRow<T>&, Quality&) noexcept;
+  double (*take_q)(const AcceleratedStep<T>&, std::int64_t count, double scale) noexcept;
+  void (*extrapolate)(const AcceleratedStep<T>&, std::int64_t count, T momentum) noexcept;
 };
 
 struct CpuTarget {

@@ -30,6 +30,19 @@ HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
 template <class T>
+void add_row_quality(const QualityRow<T>& row, Quality& quality) noexcept {
+  detail::add_row_quality(row, quality);
+}
+template <class T>
+double take_q(const AcceleratedStep<T>& step, std::int64_t count, double scale) noexcept {
+  return detail::take_q(step, count, scale);
+}
+template <class T>
+void extrapolate(const AcceleratedStep<T>& step, std::int64_t count, T momentum) noexcept {
+  detail::extrapolate(step, count, momentum);
+}
+
+template <class T>
 inline constexpr VectorKernels<T> kKernels = {
     .lanes = kJobsAtOnce<T>,
     .find_jumps = find_jumps<T>,
@@ -42,6 +55,9 @@ inline constexpr VectorKernels<T> kKernels = {
     .scatter_columns = scatter_columns<T>,
     .repair_lines = repair_lines<T>,
     .repair_lanes = static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>())),
+    .add_row_quality = add_row_quality<T>,
+    .take_q = take_q<T>,
+    .extrapolate = extrapolate<T>,
 };
 
 }  // namespace tautstring::detail::HWY_NAMESPACE
