@@ -7,20 +7,55 @@
 //
 // and each pass adds its 1D derivative to the gradient of its lams.
 #include <algorithm>
+#include <atomic>
 
 #include "cpu/cpu_backend.h"
 #include "cpu/image_io.h"
 #include "cpu/image_tasks.h"
+#include "cpu/line_passes.h"
+#include "cpu/targets.h"
 #include "step/row/row_io.h"
 #include "step/segment.h"
 
 namespace tautstring::detail {
 namespace {
 
+/// The gradient of the lams along rows or columns of one image, summed over the passes.
+template <class T>
+struct LamSums {
+  LamSums(Scratch& scratch, const Lines& lines, const ImageArray& gradient) noexcept
+      : count(gradient.given ? std::int64_t{gradient.height} * gradient.width : 0),
+        is_by_edge(count != lines.count) {
+    by_line = scratch.take<double>(is_by_edge ? 0 : count);
+    by_edge = scratch.take<T>(is_by_edge ? count : 0);
+  }
+
+  void clear() const noexcept {
+    std::fill_n(by_line, is_by_edge ? 0 : count, 0.0);
+    std::fill_n(by_edge, is_by_edge ? count : 0, T(0));
+  }
+  [[nodiscard]] double at(std::int64_t i) const noexcept {
+    return is_by_edge ? static_cast<double>(by_edge[i]) : by_line[i];
+  }
+  void add(std::int64_t i, T value) const noexcept {
+    if (is_by_edge) {
+      by_edge[i] += value;
+    } else {
+      by_line[i] += static_cast<double>(value);
+    }
+  }
+
+  std::int64_t count;
+  bool is_by_edge;
+  double* by_line;  // as the gradient is stored: row by row
+  T* by_edge;
+};
+
 template <class T>
 struct GradientScratch {
-  GradientScratch(Scratch& scratch, const Images& images, std::int64_t lam_rows_count,
-                  std::int64_t lam_cols_count) noexcept
+  /// `tasks` threads share a pass.
+  GradientScratch(Scratch& scratch, const Images& images, const ImageArray& grad_lam_rows,
+                  const ImageArray& grad_lam_cols, int tasks) noexcept
       : pixels(std::int64_t{images.height} * images.width),
         grad_y(scratch.take<T>(pixels)),
         grad_x(scratch.take<T>(pixels)),
@@ -28,33 +63,33 @@ struct GradientScratch {
         mean(scratch.take<T>(pixels)),
         q_next(scratch.take<T>(pixels)),
         q_after(scratch.take<T>(pixels)),
-        pass_lam(scratch.take<T>(std::max(lam_rows_count, lam_cols_count))),
-        lam_rows(scratch.take<double>(lam_rows_count)),
-        lam_cols(scratch.take<double>(lam_cols_count)) {}
+        lam_rows(scratch, row_lines(images), grad_lam_rows),
+        lam_cols(scratch, column_lines(images), grad_lam_cols),
+        pass_lam(scratch.take<T>(std::max(lam_rows.count, lam_cols.count))),
+        tile_size(
+            std::max(averages_tile<T>(row_lines(images)), averages_tile<T>(column_lines(images)))),
+        tiles(scratch.take<T>(tile_size * tasks)) {}
 
-  static std::size_t bytes(const Images& images, std::int64_t lam_rows_count,
-                           std::int64_t lam_cols_count) noexcept {
+  static std::size_t bytes(const Images& images, const ImageArray& grad_lam_rows,
+                           const ImageArray& grad_lam_cols, int tasks) noexcept {
     Scratch scratch(nullptr);
-    GradientScratch(scratch, images, lam_rows_count, lam_cols_count);
+    GradientScratch(scratch, images, grad_lam_rows, grad_lam_cols, tasks);
     return scratch.used();
   }
 
   std::int64_t pixels;
   T* grad_y;
   T* grad_x;
-  T* incoming;  // h, then gB
-  T* mean;      // S of it
-  T* q_next;    // q of the next iteration, and of the one after that
+  T* incoming;  // gB; in the last iteration S_columns g
+  T* mean;
+  T* q_next;  // q of the next iteration, and of the one after that
   T* q_after;
+  LamSums<T> lam_rows;
+  LamSums<T> lam_cols;
   T* pass_lam;
-  double* lam_rows;
-  double* lam_cols;
+  std::int64_t tile_size;
+  T* tiles;  // one per task
 };
-
-/// Number of lams in the gradient of one image: one per line, or one per edge.
-std::int64_t lam_count(const ImageArray& gradient) noexcept {
-  return gradient.given ? std::int64_t{gradient.height} * gradient.width : 0;
-}
 
 template <class T>
 class ImageGradient {
@@ -72,8 +107,8 @@ class ImageGradient {
     load_image(call_.grad_y.image(images, image), images.height, images.width, s_.grad_y);
     std::fill_n(s_.q_next, s_.pixels, T(0));
     std::fill_n(s_.q_after, s_.pixels, T(0));
-    std::fill_n(s_.lam_rows, lam_count(call_.grad_lam_rows), 0.0);
-    std::fill_n(s_.lam_cols, lam_count(call_.grad_lam_cols), 0.0);
+    s_.lam_rows.clear();
+    s_.lam_cols.clear();
     const int done = iterations_of(call_.solved, image);
     bool goes_back = true;
     bool went_back = true;
@@ -88,9 +123,9 @@ class ImageGradient {
     });
     const double sign = sharp ? -1 : 1;
     store_image(call_.grad_lam_rows, images, image,
-                [&](std::int64_t i) { return sign * s_.lam_rows[i]; });
+                [&](std::int64_t i) { return sign * s_.lam_rows.at(i); });
     store_image(call_.grad_lam_cols, images, image,
-                [&](std::int64_t i) { return sign * s_.lam_cols[i]; });
+                [&](std::int64_t i) { return sign * s_.lam_cols.at(i); });
   }
 
  private:
@@ -99,59 +134,102 @@ class ImageGradient {
     return static_cast<T>(call_.solved.momentum[image * call_.solved.iterations + k]);
   }
 
+  /// One pass back: its lines, what is saved of it, and its lams.
+  struct Pass {
+    const Lines& lines;
+    const std::uint32_t* codes;
+    const LamSums<T>& lam;
+    Lines edges;  // as their gradient is stored: row by row
+  };
+
   /// Returns whether any gradient flows back to the iteration before. If no pass of the last
   /// iteration has a tie, none does, and the gradient of x is that of y bit for bit.
   bool iterate_back(std::int64_t image, int k, int done) noexcept {
     const SavedPasses saved(call_.solved.images);
-    const std::uint32_t* row_codes = call_.solved.partitions + saved.rows(image, k);
-    const std::uint32_t* column_codes = call_.solved.partitions + saved.columns(image, k);
+    const Pass rows = {rows_,
+                       call_.solved.partitions + saved.rows(image, k),
+                       s_.lam_rows,
+                       {rows_.count, rows_.length - 1, rows_.length - 1, 1}};
+    const Pass columns = {columns_,
+                          call_.solved.partitions + saved.columns(image, k),
+                          s_.lam_cols,
+                          {columns_.count, columns_.length - 1, 1, columns_.count}};
     if (k == done - 1) {
-      pass(columns_, column_codes, call_.grad_lam_cols, false, s_.grad_y, s_.incoming, s_.lam_cols);
+      average(columns, s_.grad_y, s_.incoming, nullptr, -1);
       std::copy_n(s_.incoming, s_.pixels, s_.grad_x);
     } else {
       const T next = momentum_of(image, k + 1, done);
       const T after = momentum_of(image, k + 2, done);
-      // q_after becomes gQ: its old value is not needed again.
-      for (std::int64_t i = 0; i < s_.pixels; ++i) {
-        s_.q_after[i] = (1 + next) * s_.q_next[i] - after * s_.q_after[i];
-        s_.incoming[i] = -s_.q_after[i];
+      const T* grad_q = s_.q_next;
+      if (next != 0 || after != 0) {
+        for (std::int64_t i = 0; i < s_.pixels; ++i) {
+          s_.q_after[i] = (1 + next) * s_.q_next[i] - after * s_.q_after[i];
+        }
+        grad_q = s_.q_after;
       }
-      pass(columns_, column_codes, call_.grad_lam_cols, false, s_.incoming, s_.mean, s_.lam_cols);
-      for (std::int64_t i = 0; i < s_.pixels; ++i) {
-        s_.incoming[i] = s_.q_after[i] + s_.mean[i];
-        s_.grad_x[i] += s_.incoming[i];
-      }
+      average(columns, grad_q, s_.incoming, s_.grad_x, 1);  // as h is -gQ
     }
-    pass(rows_, row_codes, call_.grad_lam_rows, true, s_.incoming, s_.mean, s_.lam_rows);
-    bool goes_back = false;
-    for (std::int64_t i = 0; i < s_.pixels; ++i) {
-      s_.q_after[i] = s_.incoming[i] - s_.mean[i];
-      s_.grad_x[i] -= s_.q_after[i];
-      goes_back |= s_.q_after[i] != 0;
-    }
+    const bool goes_back = average(rows, s_.incoming, s_.q_after, s_.grad_x, -1);
     std::swap(s_.q_next, s_.q_after);
     return goes_back;
   }
 
-  /// mean = S in; adds the gradient of the pass's lams.
-  void pass(const Lines& lines, const std::uint32_t* partition, const ImageArray& lam_gradient,
-            bool along_rows, const T* in, T* mean, double* lam_sum) noexcept {
+  /// Without `sum`: out = S in. With it: out = in - S in, and sum += sign * out. Subtracts sign
+  /// times the gradient of the pass's lams from their sum; returns whether any of `out` is not 0.
+  bool average(const Pass& pass, const T* in, T* out, T* sum, int sign) noexcept {
+    if (pass.lines.length > kLongestAveraged) return average_rows(pass, in, out, sum, sign);
+    LineAverages<T> averages;
+    averages.shape = shape_of(pass.lines);
+    averages.codes = pass.codes;
+    averages.in = in;
+    averages.out = out;
+    averages.sum = sum;
+    averages.sign = static_cast<T>(sign);
+    if (pass.lam.count > 0) {
+      averages.lam = pass.lam.is_by_edge ? nullptr : pass.lam.by_line;
+      averages.edge_lam = pass.lam.is_by_edge ? pass.lam.by_edge : nullptr;
+    }
+    averages.edges = shape_of(pass.edges);
+    averages.lam_sign = static_cast<T>(-sign);
+    const auto& kernels = chosen_cpu_target().kernels<T>();
+    const std::int64_t groups = (pass.lines.count + kernels.line_lanes - 1) / kernels.line_lanes;
+    std::atomic<bool> any = false;
+    for_each_chunk(
+        Sharing(groups, kLinesTogether, context_), reinterpret_cast<std::byte*>(s_.tiles),
+        static_cast<std::size_t>(s_.tile_size) * sizeof(T), context_, [&](Scratch& scratch) {
+          return [&, tile = scratch.take<T>(s_.tile_size)](std::int64_t first, std::int64_t last) {
+            LineAverages<T> own = averages;
+            own.tile = tile;
+            if (kernels.average_lines(own, first, last)) any = true;
+          };
+        });
+    return any;
+  }
+
+  /// The same for long lines.
+  bool average_rows(const Pass& pass, const T* in, T* out, T* sum, int sign) noexcept {
+    T* mean = sum == nullptr ? out : s_.mean;
     Backward1d call;
-    call.solved.rows = rows_of(lines);
-    call.solved.partition = partition;
-    call.grad_y = lines_array<const void>(in, kDType<T>, lines);
-    call.grad_x = lines_array<void>(mean, kDType<T>, lines);
-    if (lam_gradient.given) {
-      const std::int32_t lams = along_rows ? lam_gradient.width : lam_gradient.height;
-      // As the gradient is stored: row by row.
-      const Lines lam_lines =
-          along_rows ? Lines{lines.count, lams, lams, 1} : Lines{lines.count, lams, 1, lines.count};
-      call.grad_lam = lines_array<void>(s_.pass_lam, kDType<T>, lam_lines);
+    call.solved.rows = rows_of(pass.lines);
+    call.solved.partition = pass.codes;
+    call.grad_y = lines_array<const void>(in, kDType<T>, pass.lines);
+    call.grad_x = lines_array<void>(mean, kDType<T>, pass.lines);
+    if (pass.lam.count > 0) {
+      const Lines by_line = {pass.lines.count, 1, 1, 1};
+      call.grad_lam =
+          lines_array<void>(s_.pass_lam, kDType<T>, pass.lam.is_by_edge ? pass.edges : by_line);
     }
     backward1d_checked(call, context_);
-    for (std::int64_t i = 0; i < lam_count(lam_gradient); ++i) {
-      lam_sum[i] += static_cast<double>(s_.pass_lam[i]);
+    for (std::int64_t i = 0; i < pass.lam.count; ++i) {
+      pass.lam.add(i, static_cast<T>(-sign) * s_.pass_lam[i]);
     }
+    bool any = sum == nullptr;
+    for (std::int64_t i = 0; sum != nullptr && i < s_.pixels; ++i) {
+      out[i] = in[i] - mean[i];
+      sum[i] += static_cast<T>(sign) * out[i];
+      any |= out[i] != 0;
+    }
+    return any;
   }
 
   const Backward2d& call_;
@@ -164,22 +242,26 @@ class ImageGradient {
 template <class T>
 Status backward_in(const Backward2d& call, const Context& context) noexcept {
   const Images& images = call.solved.images;
-  const std::int64_t lam_rows_count = lam_count(call.grad_lam_rows);
-  const std::int64_t lam_cols_count = lam_count(call.grad_lam_cols);
-  return ImageTasks(images, GradientScratch<T>::bytes(images, lam_rows_count, lam_cols_count),
-                    context)
-      .run([&](Scratch& scratch, const Context& passes) {
-        return ImageGradient<T>(
-            call, GradientScratch<T>(scratch, images, lam_rows_count, lam_cols_count), passes);
-      });
+  const std::size_t bytes = GradientScratch<T>::bytes(
+      images, call.grad_lam_rows, call.grad_lam_cols, pass_tasks(images, context));
+  return ImageTasks(images, bytes, context).run([&](Scratch& scratch, const Context& passes) {
+    return ImageGradient<T>(call,
+                            GradientScratch<T>(scratch, images, call.grad_lam_rows,
+                                               call.grad_lam_cols, concurrency(passes)),
+                            passes);
+  });
 }
 
 }  // namespace
 
 std::size_t iterations_backward2d_workspace(const Images& images, const Context& context) noexcept {
-  const std::int64_t pixels = std::int64_t{images.height} * images.width;  // more than edges
-  return ImageTasks(images, GradientScratch<double>::bytes(images, pixels, pixels), context)
-      .bytes();
+  ImageArray largest;  // one lam per edge, and more
+  largest.given = true;
+  largest.height = images.height;
+  largest.width = images.width;
+  const std::size_t bytes =
+      GradientScratch<double>::bytes(images, largest, largest, pass_tasks(images, context));
+  return ImageTasks(images, bytes, context).bytes();
 }
 
 Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept {

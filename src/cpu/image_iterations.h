@@ -40,8 +40,8 @@ struct IterationArrays {
         parts((pixels + kPixelsAPart - 1) / kPixelsAPart),
         part_sums(scratch.take<double>(parts)),
         quality(scratch, images),
-        rows(scratch, row_lines(images), 1, tasks),
-        columns(scratch, column_lines(images), 1, tasks) {}
+        rows(scratch, row_lines(images), tasks),
+        columns(scratch, column_lines(images), tasks) {}
 
   std::int64_t pixels;
   T* x;
@@ -119,7 +119,7 @@ class ImageIterations {
   void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition,
                bool steps = false) noexcept {
     if (repairs_rows_ && !row_passes_.needs_search()) {
-      LinePass<T> pass = row_passes_.pass(1, &row_lam_, row_partition);
+      LinePass<T> pass = row_passes_.pass(row_lam_, row_partition);
       pass.in = a_.input;
       pass.added = a_.q_ahead;
       pass.out = a_.input;
@@ -131,7 +131,7 @@ class ImageIterations {
     }
     has_stepped_ = false;
     if (repairs_columns_ && !column_passes_.needs_search()) {
-      LinePass<T> pass = column_passes_.pass(1, &column_lam_, column_partition);
+      LinePass<T> pass = column_passes_.pass(column_lam_, column_partition);
       pass.in = a_.input;
       pass.out = a_.y;
       if (steps) {

@@ -24,15 +24,15 @@ inline constexpr std::int32_t kLongestRepaired = 512;
 inline constexpr std::int32_t kLongestGuessed = 64;
 
 /// Groups of lines that a thread takes at a time.
-inline constexpr std::int64_t kRepairedTogether = 4;
+inline constexpr std::int64_t kLinesTogether = 4;
 
 /// The state of these passes, and their scratch memory.
 template <class T>
 struct LinePassScratch {
   /// `tasks` threads share a pass.
-  LinePassScratch(Scratch& scratch, const Lines& lines, std::int32_t images, int tasks) noexcept
-      : lanes(chosen_cpu_target().kernels<T>().repair_lanes),
-        groups((std::int64_t{lines.count} * images + lanes - 1) / lanes) {
+  LinePassScratch(Scratch& scratch, const Lines& lines, int tasks) noexcept
+      : lanes(chosen_cpu_target().kernels<T>().line_lanes),
+        groups((lines.count + lanes - 1) / lanes) {
     if (lines.length > kLongestRepaired) return;
     const std::int64_t words = groups * lanes * line_words(lines.length);
     partitions.starts = scratch.take<std::uint32_t>(words);
@@ -41,8 +41,7 @@ struct LinePassScratch {
     tile_size = std::int64_t{2} * lines.length * lanes;
     tiles = scratch.take<T>(tile_size * tasks);
     line = scratch.take<T>(lines.length);
-    codes = scratch.take<std::uint32_t>(std::int64_t{lines.count} * images *
-                                        partition_words(lines.length));
+    codes = scratch.take<std::uint32_t>(std::int64_t{lines.count} * partition_words(lines.length));
   }
 
   std::int32_t lanes;
@@ -54,6 +53,21 @@ struct LinePassScratch {
   T* line = nullptr;   // the solution of one
   std::uint32_t* codes = nullptr;
 };
+
+/// Longer lines are averaged row by row.
+inline constexpr std::int32_t kLongestAveraged = 1024;
+
+/// Elements of the tile of a thread that averages lines.
+template <class T>
+std::int64_t averages_tile(const Lines& lines) noexcept {
+  if (lines.length > kLongestAveraged) return 0;
+  const std::int64_t lanes = chosen_cpu_target().kernels<T>().line_lanes;
+  return lanes * (2 * lines.length + 4 * line_words(lines.length));
+}
+
+inline LineShape shape_of(const Lines& lines) noexcept {
+  return {lines.length, lines.count, lines.apart, lines.stride};
+}
 
 template <class T>
 class LinePasses {
@@ -77,16 +91,10 @@ class LinePasses {
     }
   }
 
-  /// A pass over `images` images, without where it reads and writes; a null `codes` is not written.
-  [[nodiscard]] LinePass<T> pass(std::int32_t images, const T* lam,
-                                 std::uint32_t* codes) const noexcept {
+  /// A pass, without where it reads and writes; a null `codes` is not written.
+  [[nodiscard]] LinePass<T> pass(T lam, std::uint32_t* codes) const noexcept {
     LinePass<T> pass;
-    pass.n = lines_.length;
-    pass.lines = lines_.count;
-    pass.images = images;
-    pass.image_step = std::int64_t{lines_.length} * lines_.count;
-    pass.line_step = lines_.apart;
-    pass.sample_step = lines_.stride;
+    pass.shape = shape_of(lines_);
     pass.lam = lam;
     pass.partitions = s_.partitions;
     pass.is_first = is_first_;
@@ -98,22 +106,20 @@ class LinePasses {
   /// Solves all lines.
   void run(const LinePass<T>& pass) noexcept {
     is_first_ = false;
-    const std::int64_t lines = std::int64_t{pass.lines} * pass.images;
-    const std::int64_t groups = (lines + s_.lanes - 1) / s_.lanes;
     const auto repair = chosen_cpu_target().kernels<T>().repair_lines;
     for_each_chunk(
-        Sharing(groups, kRepairedTogether, context_), reinterpret_cast<std::byte*>(s_.tiles),
+        Sharing(s_.groups, kLinesTogether, context_), reinterpret_cast<std::byte*>(s_.tiles),
         static_cast<std::size_t>(s_.tile_size) * sizeof(T), context_, [&](Scratch& scratch) {
           LinePass<T> own = pass;
           own.tile = scratch.take<T>(s_.tile_size);
           return [own, repair](std::int64_t first, std::int64_t last) { repair(own, first, last); };
         });
     if (is_interrupted(context_)) return;
-    for (std::int64_t group = 0; group < groups; ++group) {
+    for (std::int64_t group = 0; group < s_.groups; ++group) {
       for (std::int32_t lane = 0; s_.unsolved[group] >> lane != 0; ++lane) {
         const std::int64_t line = group * s_.lanes + lane;
         const bool is_left = (s_.unsolved[group] >> lane & 1U) != 0;
-        if (is_left && line < lines) search(pass, line);
+        if (is_left && line < lines_.count) search(pass, line);
       }
     }
   }
@@ -121,23 +127,21 @@ class LinePasses {
  private:
   /// Solves a line that repairs do not solve.
   void search(const LinePass<T>& pass, std::int64_t line) noexcept {
-    const std::int64_t image = line / pass.lines;
-    const std::int64_t first = image * pass.image_step + line % pass.lines * pass.line_step;
-    const Lines one = {1, pass.n, 0, pass.sample_step};
+    const std::int64_t first = line * lines_.apart;
+    const Lines one = {1, lines_.length, 0, lines_.stride};
     Forward1d call;
     call.rows = rows_of(one);
-    call.lam.number = static_cast<double>(pass.lam[image]);
+    call.lam.number = static_cast<double>(pass.lam);
     call.x = lines_array<const void>(pass.in + first, kDType<T>, one);
-    call.y = lines_array<void>(s_.line, kDType<T>, {1, pass.n, 0, 1});
+    call.y = lines_array<void>(s_.line, kDType<T>, {1, lines_.length, 0, 1});
     call.partition = s_.codes;
     forward1d_checked(call, context_);
-    for (std::int32_t k = 0; k < pass.n; ++k) {
-      const std::int64_t at = first + k * pass.sample_step;
-      store_solution(pass, at, pass.in[at], s_.line[k]);
+    for (std::int32_t k = 0; k < lines_.length; ++k) {
+      store_solution(pass, first + k * lines_.stride, s_.line[k]);
     }
     keep_partition(line, s_.codes);
     if (pass.codes == nullptr) return;
-    const std::int64_t words = partition_words(pass.n);
+    const std::int64_t words = partition_words(lines_.length);
     std::copy_n(s_.codes, words, pass.codes + line * words);
   }
 

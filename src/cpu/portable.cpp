@@ -211,27 +211,76 @@ void scatter_columns(const T* from, std::int64_t pitch, std::int32_t rows, std::
 
 template <class T>
 void repair_lines(const LinePass<T>& pass, std::int64_t first, std::int64_t last) noexcept {
-  const std::int64_t words = line_words(pass.n);
-  for (std::int64_t i = first; i < last; ++i) {
-    const std::int64_t image = i / pass.lines;
-    const std::int64_t at = image * pass.image_step + i % pass.lines * pass.line_step;
+  const LineShape& shape = pass.shape;
+  const std::int64_t words = line_words(shape.n);
+  for (std::int64_t l = first; l < last; ++l) {
+    const std::int64_t at = l * shape.line_step;
     RepairedLine<T> line;
-    line.n = pass.n;
+    line.n = shape.n;
     line.x = pass.tile;
-    line.y = pass.tile + pass.n;
-    line.lam = pass.lam[image];
-    line.starts = pass.partitions.starts + i * words;
-    line.ups = pass.partitions.ups + i * words;
-    for (std::int32_t k = 0; k < pass.n; ++k) pass.tile[k] = pass.in[at + k * pass.sample_step];
+    line.y = pass.tile + shape.n;
+    line.lam = pass.lam;
+    line.starts = pass.partitions.starts + l * words;
+    line.ups = pass.partitions.ups + l * words;
+    for (std::int32_t k = 0; k < shape.n; ++k) pass.tile[k] = pass.in[at + k * shape.sample_step];
     if (pass.is_first) guess_partition(line);
     const bool is_solved = repair(line);
-    pass.unsolved[i] = is_solved ? 0 : 1;
-    for (std::int32_t k = 0; is_solved && k < pass.n; ++k) {
-      store_solution(pass, at + k * pass.sample_step, line.x[k], line.y[k]);
+    pass.unsolved[l] = is_solved ? 0 : 1;
+    for (std::int32_t k = 0; is_solved && k < shape.n; ++k) {
+      store_solution(pass, at + k * shape.sample_step, line.y[k]);
     }
     if (pass.codes == nullptr) continue;
-    store_codes(pass.n, line.starts, line.ups, 1, pass.codes + i * partition_words(pass.n));
+    store_codes(shape.n, line.starts, line.ups, pass.codes + l * partition_words(shape.n));
   }
+}
+
+/// As in the vector code: sums in T, a word of samples at a time.
+template <class T>
+T mean_by_words(const T* x, const SegmentSpan& s) noexcept {
+  constexpr T kNone = static_cast<T>(-0.0);  // a sample alone keeps its bits, those of -0 too
+  T before = kNone;
+  T sum = kNone;
+  for (std::int32_t k = s.first; k < s.last; ++k) {
+    if (k % kSamplesPerWord == 0) {
+      before += sum;
+      sum = kNone;
+    }
+    sum += x[k];
+  }
+  return (before + sum) / static_cast<T>(s.last - s.first);
+}
+
+template <class T>
+bool average_lines(const LineAverages<T>& pass, std::int64_t first, std::int64_t last) noexcept {
+  const LineShape& shape = pass.shape;
+  T* x = pass.tile;
+  T* mean = pass.tile + shape.n;
+  bool any = false;
+  for (std::int64_t l = first; l < last; ++l) {
+    const std::int64_t at = l * shape.line_step;
+    const PackedCodes codes{pass.codes + l * partition_words(shape.n)};
+    for (std::int32_t k = 0; k < shape.n; ++k) x[k] = pass.in[at + k * shape.sample_step];
+    for_each_segment(codes, shape.n, [&](const SegmentSpan& s) {
+      std::fill(mean + s.first, mean + s.last, mean_by_words(x, s));
+    });
+    T sum = 0;
+    for (std::int32_t k = 0; k < shape.n; ++k) {
+      const int sign = k == 0 ? 0 : jump_sign(codes[k]);
+      const T term = sign == 0 ? 0 : static_cast<T>(sign) * (mean[k - 1] - mean[k]);
+      sum += term;
+      if (pass.edge_lam != nullptr && k > 0) {
+        pass.edge_lam[l * pass.edges.line_step + (k - 1) * pass.edges.sample_step] +=
+            pass.lam_sign * term;
+      }
+      if (k + 1 < shape.n && (k + 1) % kSamplesPerWord != 0) continue;
+      if (pass.lam != nullptr) pass.lam[l] += static_cast<double>(pass.lam_sign * sum);
+      sum = 0;
+    }
+    for (std::int32_t k = 0; k < shape.n; ++k) {
+      any = store_average(pass, at + k * shape.sample_step, mean[k]) || any;
+    }
+  }
+  return any;
 }
 
 template <class T>
@@ -246,7 +295,8 @@ constexpr VectorKernels<T> kKernels = {
     .gather_columns = gather_columns<T>,
     .scatter_columns = scatter_columns<T>,
     .repair_lines = repair_lines<T>,
-    .repair_lanes = 1,
+    .average_lines = average_lines<T>,
+    .line_lanes = 1,
     .add_row_quality = add_row_quality<T>,
     .take_q = take_q<T>,
     .extrapolate = extrapolate<T>,

@@ -42,19 +42,17 @@ struct RepairedLine {
   std::int32_t n = 0;
   const T* x = nullptr;
   T* y = nullptr;
-  std::int64_t step = 1;  // from sample to sample, in x and y
   T lam = 0;
   std::uint32_t* starts = nullptr;
   std::uint32_t* ups = nullptr;
-  std::int64_t word_step = 1;
 
-  [[nodiscard]] constexpr T sample(std::int32_t k) const noexcept { return x[k * step]; }
-  [[nodiscard]] constexpr T& value(std::int32_t k) const noexcept { return y[k * step]; }
+  [[nodiscard]] constexpr T sample(std::int32_t k) const noexcept { return x[k]; }
+  [[nodiscard]] constexpr T& value(std::int32_t k) const noexcept { return y[k]; }
   [[nodiscard]] static constexpr std::uint32_t bit(std::int32_t k) noexcept {
     return std::uint32_t{1} << (k % kSamplesPerWord);
   }
-  [[nodiscard]] constexpr std::int64_t word(std::int32_t k) const noexcept {
-    return k / kSamplesPerWord * word_step;
+  [[nodiscard]] constexpr std::int32_t word(std::int32_t k) const noexcept {
+    return k / kSamplesPerWord;
   }
   [[nodiscard]] constexpr bool starts_at(std::int32_t k) const noexcept {
     return (starts[word(k)] & bit(k)) != 0;
@@ -189,11 +187,11 @@ constexpr bool repair(const RepairedLine<T>& line) noexcept {
 
 /// Writes the codes of a repaired line.
 constexpr void store_codes(std::int32_t n, const std::uint32_t* starts, const std::uint32_t* ups,
-                           std::int64_t word_step, std::uint32_t* codes) noexcept {
+                           std::uint32_t* codes) noexcept {
   for (std::int32_t word = 0; word < partition_words(n); ++word) {
     const int shift = word % 2 * kCodesPerWord;
-    const std::uint32_t start = starts[word / 2 * word_step] >> shift;
-    const std::uint32_t up = ups[word / 2 * word_step] >> shift;
+    const std::uint32_t start = starts[word / 2] >> shift;
+    const std::uint32_t up = ups[word / 2] >> shift;
     codes[word] = spread_bits(start & up) | spread_bits(start & ~up) << 1;
   }
   codes[0] |= static_cast<std::uint32_t>(Code::plain);

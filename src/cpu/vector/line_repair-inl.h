@@ -23,25 +23,24 @@ HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
 template <class T>
-class LineRepair {
-  using D = hn::ScalableTag<T>;
-  using DU = hn::RebindToUnsigned<D>;
-  using DWord = hn::Rebind<std::uint32_t, D>;
+class LineRepair : LaneWords<T> {
+  using Words = LaneWords<T>;
+  using typename Words::D;
+  using typename Words::M;
+  using typename Words::TU;
+  using typename Words::VU;
+  using Words::d;
+  using Words::du;
+  using Words::has;
+  using Words::kLanes;
+  using Words::or_where;
   using V = hn::Vec<D>;
-  using VU = hn::Vec<DU>;
-  using M = hn::Mask<D>;
-  using TU = hn::TFromD<DU>;
-
-  static constexpr D d{};
-  static constexpr DU du{};
-  static constexpr DWord dword{};
-  static constexpr std::int32_t kLanes = static_cast<std::int32_t>(hn::MaxLanes(d));
 
  public:
   /// x and y: sample k of lane l is at k * kLanes + l. starts and ups: word w likewise.
-  HWY_INLINE LineRepair(std::int32_t n, const T* x, T* y, V lam, std::uint32_t* starts,
+  HWY_INLINE LineRepair(std::int32_t n, const T* x, T* y, T lam, std::uint32_t* starts,
                         std::uint32_t* ups) noexcept
-      : n_(n), x_(x), y_(y), lam_(lam), starts_(starts), ups_(ups) {}
+      : n_(n), x_(x), y_(y), lam_(hn::Set(d, lam)), starts_(starts), ups_(ups) {}
 
   /// The partition to start from without one: jumps at large differences.
   HWY_INLINE void guess() noexcept {
@@ -60,8 +59,8 @@ class LineRepair {
         before = x;
         bit = hn::Add(bit, bit);
       }
-      put_word(starts_, word, starts);
-      put_word(ups_, word, ups);
+      Words::store(starts, starts_, word);
+      Words::store(ups, ups_, word);
     }
   }
 
@@ -83,27 +82,6 @@ class LineRepair {
   }
 
  private:
-  HWY_INLINE VU word_at(const std::uint32_t* words, std::int32_t word) const noexcept {
-    const auto v = hn::LoadU(dword, words + word * kLanes);
-    if constexpr (sizeof(T) == 4) {
-      return v;
-    } else {
-      return hn::PromoteTo(du, v);
-    }
-  }
-  HWY_INLINE void put_word(std::uint32_t* words, std::int32_t word, VU v) const noexcept {
-    if constexpr (sizeof(T) == 4) {
-      hn::StoreU(v, dword, words + word * kLanes);
-    } else {
-      hn::StoreU(hn::TruncateTo(dword, v), dword, words + word * kLanes);
-    }
-  }
-  static HWY_INLINE VU or_where(M where, VU bits, VU v) noexcept {
-    return hn::Or(v, hn::IfThenElseZero(hn::RebindMask(du, where), bits));
-  }
-  static HWY_INLINE M has(VU word, VU bit) noexcept {
-    return hn::RebindMask(d, hn::TestBit(word, bit));
-  }
   HWY_INLINE V signed_lam(VU ups, VU bit) const noexcept {
     return hn::IfThenElse(has(ups, bit), lam_, hn::Neg(lam_));
   }
@@ -120,8 +98,8 @@ class LineRepair {
     for (std::int32_t word = 0; word < line_words(n_); ++word) {
       const std::int32_t begin = word * kSamplesPerWord;
       const std::int32_t end = std::min(begin + kSamplesPerWord, n_);
-      const VU starts = word_at(starts_, word);
-      const VU ups = word_at(ups_, word);
+      const VU starts = Words::load(starts_, word);
+      const VU ups = Words::load(ups_, word);
       VU bit = hn::Set(du, TU{1});
       if (word == 0) start = has(starts, bit);
       for (std::int32_t k = begin; k < end; ++k) {
@@ -135,8 +113,8 @@ class LineRepair {
           start = has(starts, bit);
           dual = signed_lam(ups, bit);
         } else if (end < n_) {
-          start = has(word_at(starts_, word + 1), hn::Set(du, TU{1}));
-          dual = signed_lam(word_at(ups_, word + 1), hn::Set(du, TU{1}));
+          start = has(Words::load(starts_, word + 1), hn::Set(du, TU{1}));
+          dual = signed_lam(Words::load(ups_, word + 1), hn::Set(du, TU{1}));
         } else {
           dual = hn::Zero(d);
         }
@@ -159,8 +137,8 @@ class LineRepair {
     for (std::int32_t word = line_words(n_) - 1; word >= 0; --word) {
       const std::int32_t begin = word * kSamplesPerWord;
       const std::int32_t last = std::min(begin + kSamplesPerWord, n_) - 1;
-      const VU starts = word_at(starts_, word);
-      const VU ups = word_at(ups_, word);
+      const VU starts = Words::load(starts_, word);
+      const VU ups = Words::load(ups_, word);
       VU bit = hn::Set(du, static_cast<TU>(TU{1} << (last - begin)));
       VU split = hn::Zero(du);  // the bit where the segment is to be split, if in this word
       VU added = hn::Zero(du);
@@ -191,8 +169,8 @@ class LineRepair {
       const VU right = hn::Or(hn::And(ups, rises), hn::AndNot(ups, falls));
       VU removed = hn::AndNot(right, starts);
       if (word == 0) removed = hn::AndNot(hn::Set(du, TU{1}), removed);
-      put_word(starts_, word, hn::Or(hn::AndNot(removed, starts), added));
-      put_word(ups_, word, hn::Or(hn::AndNot(added, ups), hn::And(added, above)));
+      Words::store(hn::Or(hn::AndNot(removed, starts), added), starts_, word);
+      Words::store(hn::Or(hn::AndNot(added, ups), hn::And(added, above)), ups_, word);
       changed = hn::Or(changed, hn::Or(removed, added));
       if (line_words(n_) > 1) {
         changed = hn::Or(changed, end_word(word, starts, added, split, above, pending));
@@ -260,33 +238,53 @@ class LineRepair {
   std::uint32_t* ups_;
 };
 
-/// Solves groups [first, last) of the lines of all images.
+/// store_solution for vectors.
+template <class T>
+struct SolutionStore {
+  template <class D>
+  HWY_INLINE void operator()(D d, std::int64_t at, hn::Vec<D> solution) const noexcept {
+    if (pass.x != nullptr) {
+      const auto q = hn::Sub(hn::LoadU(d, pass.in + at), solution);
+      hn::StoreU(q, d, pass.next_q + at);
+      hn::StoreU(hn::Sub(hn::LoadU(d, pass.x + at), q), d, pass.out + at);
+    } else if (pass.added != nullptr) {
+      hn::StoreU(hn::Add(solution, hn::LoadU(d, pass.added + at)), d, pass.out + at);
+    } else {
+      hn::StoreU(solution, d, pass.out + at);
+    }
+  }
+  const LinePass<T>& pass;
+};
+
+/// Solves groups [first, last) of the lines.
 template <class T>
 void repair_lines(const LinePass<T>& pass, std::int64_t first, std::int64_t last) noexcept {
-  const hn::ScalableTag<T> d;
-  constexpr std::int32_t kLanes = static_cast<std::int32_t>(hn::MaxLanes(d));
-  const std::int32_t words = line_words(pass.n);
-  const std::int64_t codes_per_line = partition_words(pass.n);
-  const std::int64_t lines = std::int64_t{pass.lines} * pass.images;
+  constexpr std::int32_t kLanes = LineTiles<T>::kLanes;
+  const std::int32_t n = pass.shape.n;
+  const std::int64_t per_group = std::int64_t{line_words(n)} * kLanes;
   T* x = pass.tile;
-  T* y = pass.tile + std::int64_t{pass.n} * kLanes;
+  T* y = pass.tile + std::int64_t{n} * kLanes;
+  const SolutionStore<T> store = {pass};
+  const auto store_one = [&pass](std::int64_t at, T solution) {
+    store_solution(pass, at, solution);
+  };
   for (std::int64_t group = first; group < last; ++group) {
-    const std::int64_t begin = group * kLanes;
-    const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(lines - begin, kLanes));
-    const LineTiles<T> tiles(pass, begin, count);
-    tiles.load(x);
-    std::uint32_t* starts = pass.partitions.starts + group * words * kLanes;
-    std::uint32_t* ups = pass.partitions.ups + group * words * kLanes;
-    LineRepair<T> repair(pass.n, x, y, tiles.lam(), starts, ups);
+    const LineTiles<T> tiles(pass.shape, group);
+    tiles.load(pass.in, x);
+    std::uint32_t* starts = pass.partitions.starts + group * per_group;
+    std::uint32_t* ups = pass.partitions.ups + group * per_group;
+    LineRepair<T> repair(n, x, y, pass.lam, starts, ups);
     if (pass.is_first) repair.guess();
     const std::uint32_t left = repair.solve();
-    tiles.store(x, y, left);
     pass.unsolved[group] = left;
-    if (pass.codes == nullptr) continue;
-    for (std::int32_t lane = 0; lane < count; ++lane) {
-      store_codes(pass.n, starts + lane, ups + lane, kLanes,
-                  pass.codes + (begin + lane) * codes_per_line);
+    if (HWY_LIKELY(left == 0)) {
+      tiles.store(y, store, store_one);
+    } else {
+      tiles.store_without(left, y, store_one);
     }
+    if (pass.codes == nullptr) continue;
+    const std::int64_t words = partition_words(n);
+    store_codes_of_lanes<T>(starts, ups, tiles.count(), words, pass.codes + tiles.first() * words);
   }
 }
 

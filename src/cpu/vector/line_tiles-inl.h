@@ -1,4 +1,4 @@
-// Lines of images, one per lane: from and to memory. Per-target.
+// The lines of an image, one per lane, and their partitions: from and to memory. Per-target.
 #if defined(TAUTSTRING_LINE_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAUTSTRING_LINE_TILES_INL_H_
 #undef TAUTSTRING_LINE_TILES_INL_H_
@@ -12,183 +12,247 @@
 #include "cpu/vector/lanes-inl.h"
 #include "cpu/vector/line_pass.h"
 #include "hwy/highway.h"
+#include "tautstring/partition.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
-/// The lines [first, first + count) of a pass, at most as many as there are lanes. In a tile,
-/// sample k of lane l is at k * kLanes + l.
+/// A group of lines: as many as there are lanes, or what is left of them. In a tile, sample k of
+/// lane l is at k * kLanes + l.
 template <class T>
 class LineTiles {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
-  static constexpr D d{};
-  static constexpr std::int32_t kLanes = static_cast<std::int32_t>(hn::MaxLanes(d));
-  static constexpr std::int32_t kBlock = 16 / sizeof(T);  // samples in 128 bits
   using Block = hn::Full128<T>;
+  static constexpr D d{};
+  static constexpr std::int32_t kBlock = 16 / sizeof(T);  // samples in 128 bits
 
  public:
-  HWY_INLINE LineTiles(const LinePass<T>& pass, std::int64_t first, std::int32_t count) noexcept
-      : pass_(pass), first_(first), count_(count) {
-    std::int64_t image = first / pass.lines;
-    std::int64_t line = first % pass.lines;
+  static constexpr std::int32_t kLanes = static_cast<std::int32_t>(hn::MaxLanes(d));
+
+  HWY_INLINE LineTiles(const LineShape& shape, std::int64_t group) noexcept
+      : shape_(shape),
+        first_(group * kLanes),
+        count_(static_cast<std::int32_t>(std::min<std::int64_t>(shape.lines - first_, kLanes))) {
     for (std::int32_t lane = 0; lane < kLanes; ++lane) {
-      from_[lane] = image * pass.image_step + line * pass.line_step;
-      if (lane + 1 >= count || ++line < pass.lines) continue;
-      line = 0;
-      ++image;
+      from_[lane] = (first_ + std::min(lane, count_ - 1)) * shape.line_step;
     }
   }
 
-  [[nodiscard]] HWY_INLINE V lam() const noexcept {
-    if (pass_.images == 1) return hn::Set(d, pass_.lam[0]);
-    HWY_ALIGN T lanes[kLanes];
-    for (std::int32_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = pass_.lam[(first_ + std::min(lane, count_ - 1)) / pass_.lines];
-    }
-    return hn::Load(d, lanes);
-  }
+  [[nodiscard]] HWY_INLINE std::int64_t first() const noexcept { return first_; }
+  [[nodiscard]] HWY_INLINE std::int32_t count() const noexcept { return count_; }
 
-  /// Lanes without a line get some samples that are quickly solved.
-  HWY_INLINE void load(T* tile) const noexcept {
-    if (pass_.sample_step == 1) return load_rows(tile);
-    if (is_one_run(kLanes)) {
-      for (std::int32_t k = 0; k < pass_.n; ++k) {
-        hn::Store(hn::LoadU(d, pass_.in + at(0, k)), d, tile + k * kLanes);
+  /// Lanes without a line get samples that are quickly solved.
+  HWY_INLINE void load(const T* in, T* tile) const noexcept {
+    if (shape_.sample_step == 1) return load_rows(in, tile);
+    if (count_ == kLanes) {
+      for (std::int32_t k = 0; k < shape_.n; ++k) {
+        hn::Store(hn::LoadU(d, in + at(0, k)), d, tile + k * kLanes);
       }
       return;
     }
-    std::fill_n(tile, std::int64_t{pass_.n} * kLanes, T{0});
-    for_each_run([&](std::int32_t lane, std::int32_t lanes) HWY_ATTR {
-      for (std::int32_t k = 0; k < pass_.n; ++k) {
-        const T* in = pass_.in + at(lane, k);
-        T* to = tile + k * kLanes + lane;
-        std::int32_t i = 0;
-        for (; i + kBlock <= lanes; i += kBlock) {
-          hn::StoreU(hn::LoadU(Block(), in + i), Block(), to + i);
-        }
-        for (; i < lanes; ++i) to[i] = in[i];
+    std::fill_n(tile, std::int64_t{shape_.n} * kLanes, T{0});
+    for (std::int32_t k = 0; k < shape_.n; ++k) {
+      const T* from = in + at(0, k);
+      T* to = tile + k * kLanes;
+      std::int32_t lane = 0;
+      for (; lane + kBlock <= count_; lane += kBlock) {
+        hn::StoreU(hn::LoadU(Block(), from + lane), Block(), to + lane);
       }
-    });
+      for (; lane < count_; ++lane) to[lane] = from[lane];
+    }
   }
 
-  /// Stores the solutions of all lines but those whose bits are set in `left`. x is the tile that
-  /// was loaded, y has the solutions.
-  HWY_INLINE void store(const T* x, const T* y, std::uint32_t left) const noexcept {
-    if (HWY_UNLIKELY(left != 0)) return store_samples(left, x, y);
-    if (pass_.sample_step == 1) return store_rows(x, y);
-    if (is_one_run(kLanes)) {
-      for (std::int32_t k = 0; k < pass_.n; ++k) {
-        store_vector(d, at(0, k), hn::Load(d, x + k * kLanes), hn::Load(d, y + k * kLanes));
+  /// Calls use(tag, at, values) for vectors of samples that are neighbours in memory, with their
+  /// place in arrays and their values in the tile, and use_one(at, value) for what is left.
+  template <class Use, class UseOne>
+  HWY_INLINE void store(const T* tile, const Use& use, const UseOne& use_one) const noexcept {
+    if (shape_.sample_step == 1) return store_rows(tile, use, use_one);
+    for (std::int32_t k = 0; k < shape_.n; ++k) {
+      const T* from = tile + k * kLanes;
+      if (count_ == kLanes) {
+        use(d, at(0, k), hn::Load(d, from));
+        continue;
       }
-      return;
+      std::int32_t lane = 0;
+      for (; lane + kBlock <= count_; lane += kBlock) {
+        use(Block(), at(0, k) + lane, hn::LoadU(Block(), from + lane));
+      }
+      for (; lane < count_; ++lane) use_one(at(0, k) + lane, from[lane]);
     }
-    for_each_run([&](std::int32_t lane, std::int32_t lanes) HWY_ATTR {
-      for (std::int32_t k = 0; k < pass_.n; ++k) {
-        const std::int32_t from = k * kLanes + lane;
-        std::int32_t i = 0;
-        for (; i + kBlock <= lanes; i += kBlock) {
-          store_vector(Block(), at(lane, k) + i, hn::LoadU(Block(), x + from + i),
-                       hn::LoadU(Block(), y + from + i));
-        }
-        for (; i < lanes; ++i) store_solution(pass_, at(lane, k) + i, x[from + i], y[from + i]);
+  }
+
+  /// Calls use_one(at, value) for all samples of the lanes whose bits are not set.
+  template <class UseOne>
+  HWY_INLINE void store_without(std::uint32_t left, const T* tile,
+                                const UseOne& use_one) const noexcept {
+    for (std::int32_t k = 0; k < shape_.n; ++k) {
+      for (std::int32_t lane = 0; lane < count_; ++lane) {
+        if ((left >> lane & 1U) == 0) use_one(at(lane, k), tile[k * kLanes + lane]);
       }
-    });
+    }
   }
 
  private:
   [[nodiscard]] HWY_INLINE std::int64_t at(std::int32_t lane, std::int32_t k) const noexcept {
-    return from_[lane] + k * pass_.sample_step;
-  }
-  /// Whether these lanes, from the first on, have a line each, and are neighbours in memory.
-  [[nodiscard]] HWY_INLINE bool is_one_run(std::int32_t lanes) const noexcept {
-    return count_ >= lanes && from_[lanes - 1] - from_[0] == lanes - 1;
-  }
-  /// Calls use(lane, lanes) for the runs of lanes that are neighbours in memory.
-  template <class Use>
-  HWY_INLINE void for_each_run(const Use& use) const noexcept {
-    for (std::int32_t lane = 0; lane < count_;) {
-      std::int32_t behind = lane + 1;
-      while (behind < count_ && from_[behind] == from_[behind - 1] + 1) ++behind;
-      use(lane, behind - lane);
-      lane = behind;
-    }
+    return from_[lane] + k * shape_.sample_step;
   }
 
-  /// store_solution for a vector of samples that are neighbours in memory.
-  template <class DV>
-  HWY_INLINE void store_vector(DV dv, std::int64_t at, hn::Vec<DV> in,
-                               hn::Vec<DV> solution) const noexcept {
-    if (pass_.x != nullptr) {
-      const auto q = hn::Sub(in, solution);
-      hn::StoreU(q, dv, pass_.next_q + at);
-      hn::StoreU(hn::Sub(hn::LoadU(dv, pass_.x + at), q), dv, pass_.out + at);
-    } else if (pass_.added != nullptr) {
-      hn::StoreU(hn::Add(solution, hn::LoadU(dv, pass_.added + at)), dv, pass_.out + at);
-    } else {
-      hn::StoreU(solution, dv, pass_.out + at);
-    }
-  }
-
-  HWY_INLINE void load_rows(T* tile) const noexcept {
+  HWY_INLINE void load_rows(const T* in, T* tile) const noexcept {
     std::int32_t k = 0;
-    for (; k + kBlock <= pass_.n; k += kBlock) {
+    for (; k + kBlock <= shape_.n; k += kBlock) {
       V v[kBlock];
-      load_transposed<kBlock>(d, pass_.in + k, from_, v);
+      load_transposed<kBlock>(d, in + k, from_, v);
       TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
         hn::Store(v[j], d, tile + (k + j) * kLanes);
       }
     }
-    for (; k < pass_.n; ++k) {
+    for (; k < shape_.n; ++k) {
       for (std::int32_t lane = 0; lane < kLanes; ++lane) {
-        tile[k * kLanes + lane] = pass_.in[from_[lane] + k];
+        tile[k * kLanes + lane] = in[from_[lane] + k];
       }
     }
   }
 
-  HWY_INLINE void store_rows(const T* x, const T* y) const noexcept {
+  template <class Use, class UseOne>
+  HWY_INLINE void store_rows(const T* tile, const Use& use, const UseOne& use_one) const noexcept {
     std::int32_t k = 0;
-    if (pass_.x == nullptr) {
-      for (; k + kBlock <= pass_.n; k += kBlock) store_block(k, y);
-    }
-    for (; k < pass_.n; ++k) {
+    for (; k + kBlock <= shape_.n; k += kBlock) {
+      V v[kBlock], out[kBlock];
+      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        v[j] = hn::Load(d, tile + (k + j) * kLanes);
+      }
+      transpose_blocks(d, v, out);
+      HWY_ALIGN T lines[kBlock * kLanes];  // [line in its block][block][sample]
+      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        hn::Store(out[j], d, lines + j * kLanes);
+      }
       for (std::int32_t lane = 0; lane < count_; ++lane) {
-        store_solution(pass_, at(lane, k), x[k * kLanes + lane], y[k * kLanes + lane]);
+        const T* samples = lines + lane % kBlock * kLanes + lane / kBlock * kBlock;
+        use(Block(), at(lane, k), hn::Load(Block(), samples));
+      }
+    }
+    for (; k < shape_.n; ++k) {
+      for (std::int32_t lane = 0; lane < count_; ++lane) {
+        use_one(at(lane, k), tile[k * kLanes + lane]);
       }
     }
   }
 
-  HWY_INLINE void store_block(std::int32_t k, const T* y) const noexcept {
-    V v[kBlock], out[kBlock];
-    TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
-      v[j] = hn::Load(d, y + (k + j) * kLanes);
-    }
-    transpose_blocks(d, v, out);
-    HWY_ALIGN T lines[kBlock * kLanes];  // [line in its block][block][sample]
-    TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
-      hn::Store(out[j], d, lines + j * kLanes);
-    }
-    for (std::int32_t lane = 0; lane < count_; ++lane) {
-      const T* samples = lines + lane % kBlock * kLanes + lane / kBlock * kBlock;
-      const auto solution = hn::Load(Block(), samples);
-      store_vector(Block(), at(lane, k), solution, solution);
-    }
-  }
-
-  HWY_NOINLINE void store_samples(std::uint32_t left, const T* x, const T* y) const noexcept {
-    for (std::int32_t k = 0; k < pass_.n; ++k) {
-      for (std::int32_t lane = 0; lane < count_; ++lane) {
-        if ((left >> lane & 1U) != 0) continue;
-        store_solution(pass_, at(lane, k), x[k * kLanes + lane], y[k * kLanes + lane]);
-      }
-    }
-  }
-
-  const LinePass<T>& pass_;
+  const LineShape& shape_;
   const std::int64_t first_;
   const std::int32_t count_;
   std::int64_t from_[kLanes];  // the first samples of the lines
 };
+
+/// A bit in each lane, and words of bits in each lane: as wide as T.
+template <class T>
+class LaneWords {
+ public:
+  using D = hn::ScalableTag<T>;
+  using DU = hn::RebindToUnsigned<D>;
+  using DWord = hn::Rebind<std::uint32_t, D>;
+  using VU = hn::Vec<DU>;
+  using M = hn::Mask<D>;
+  using TU = hn::TFromD<DU>;
+  static constexpr D d{};
+  static constexpr DU du{};
+  static constexpr DWord dword{};
+  static constexpr std::int32_t kLanes = static_cast<std::int32_t>(hn::MaxLanes(d));
+
+  static HWY_INLINE VU load(const std::uint32_t* words, std::int32_t word) noexcept {
+    const auto v = hn::LoadU(dword, words + word * kLanes);
+    if constexpr (sizeof(T) == 4) {
+      return v;
+    } else {
+      return hn::PromoteTo(du, v);
+    }
+  }
+  static HWY_INLINE void store(VU v, std::uint32_t* words, std::int32_t word) noexcept {
+    if constexpr (sizeof(T) == 4) {
+      hn::StoreU(v, dword, words + word * kLanes);
+    } else {
+      hn::StoreU(hn::TruncateTo(dword, v), dword, words + word * kLanes);
+    }
+  }
+  static HWY_INLINE VU or_where(M where, VU bits, VU v) noexcept {
+    return hn::Or(v, hn::IfThenElseZero(hn::RebindMask(du, where), bits));
+  }
+  static HWY_INLINE M has(VU word, VU bit) noexcept {
+    return hn::RebindMask(d, hn::TestBit(word, bit));
+  }
+};
+
+/// Bits 0 to 15 of each lane to twice their place, and back.
+template <class V>
+HWY_INLINE V spread_bits_of_lanes(V bits) noexcept {
+  const hn::DFromV<V> d;
+  bits = hn::And(bits, hn::Set(d, 0xFFFF));
+  bits = hn::And(hn::Or(bits, hn::ShiftLeft<8>(bits)), hn::Set(d, 0x00FF00FF));
+  bits = hn::And(hn::Or(bits, hn::ShiftLeft<4>(bits)), hn::Set(d, 0x0F0F0F0F));
+  bits = hn::And(hn::Or(bits, hn::ShiftLeft<2>(bits)), hn::Set(d, 0x33333333));
+  return hn::And(hn::Or(bits, hn::ShiftLeft<1>(bits)), hn::Set(d, 0x55555555));
+}
+template <class V>
+HWY_INLINE V gather_bits_of_lanes(V bits) noexcept {
+  const hn::DFromV<V> d;
+  bits = hn::And(bits, hn::Set(d, 0x55555555));
+  bits = hn::And(hn::Or(bits, hn::ShiftRight<1>(bits)), hn::Set(d, 0x33333333));
+  bits = hn::And(hn::Or(bits, hn::ShiftRight<2>(bits)), hn::Set(d, 0x0F0F0F0F));
+  bits = hn::And(hn::Or(bits, hn::ShiftRight<4>(bits)), hn::Set(d, 0x00FF00FF));
+  return hn::And(hn::Or(bits, hn::ShiftRight<8>(bits)), hn::Set(d, 0x0000FFFF));
+}
+
+/// The codes of a group of lines, from their words and to them: `per_line` words of codes per line.
+template <class T>
+HWY_INLINE void store_codes_of_lanes(const std::uint32_t* starts, const std::uint32_t* ups,
+                                     std::int32_t count, std::int64_t per_line,
+                                     std::uint32_t* codes) noexcept {
+  using Words = LaneWords<T>;
+  constexpr std::int32_t kLanes = Words::kLanes;
+  constexpr typename Words::DWord d;
+  for (std::int32_t word = 0; word < per_line; ++word) {
+    auto start = hn::LoadU(d, starts + word / 2 * kLanes);
+    auto up = hn::LoadU(d, ups + word / 2 * kLanes);
+    if (word % 2 != 0) {
+      start = hn::ShiftRight<kCodesPerWord>(start);
+      up = hn::ShiftRight<kCodesPerWord>(up);
+    }
+    auto code = hn::Or(spread_bits_of_lanes(hn::And(start, up)),
+                       hn::ShiftLeft<1>(spread_bits_of_lanes(hn::AndNot(up, start))));
+    if (word == 0) code = hn::Or(code, hn::Set(d, static_cast<std::uint32_t>(Code::plain)));
+    HWY_ALIGN std::uint32_t lanes[kLanes];
+    hn::Store(code, d, lanes);
+    for (std::int32_t lane = 0; lane < count; ++lane) codes[lane * per_line + word] = lanes[lane];
+  }
+}
+
+/// Samples that start a segment, and those that do after a jump up.
+template <class T>
+HWY_INLINE void load_codes_of_lanes(const std::uint32_t* codes, std::int32_t count,
+                                    std::int64_t per_line, std::uint32_t* starts,
+                                    std::uint32_t* ups, std::uint32_t* downs) noexcept {
+  using Words = LaneWords<T>;
+  constexpr std::int32_t kLanes = Words::kLanes;
+  constexpr typename Words::DWord d;
+  for (std::int32_t word = 0; word < per_line; ++word) {
+    HWY_ALIGN std::uint32_t lanes[kLanes];
+    for (std::int32_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = codes[std::min(lane, count - 1) * per_line + word];
+    }
+    const auto code = hn::Load(d, lanes);
+    const auto low = gather_bits_of_lanes(code);
+    const auto high = gather_bits_of_lanes(hn::ShiftRight<1>(code));
+    const auto put = [&](hn::Vec<typename Words::DWord> bits, std::uint32_t* words) HWY_ATTR {
+      std::uint32_t* to = words + word / 2 * kLanes;
+      if (word % 2 == 0) return hn::StoreU(bits, d, to);
+      hn::StoreU(hn::Or(hn::LoadU(d, to), hn::ShiftLeft<kCodesPerWord>(bits)), d, to);
+    };
+    put(hn::Or(low, high), starts);
+    put(hn::AndNot(high, low), ups);
+    put(hn::AndNot(low, high), downs);
+  }
+}
 
 }  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

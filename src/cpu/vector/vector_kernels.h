@@ -84,9 +84,11 @@ struct VectorKernels {
                          T* to, std::int64_t pitch) noexcept;
   void (*scatter_columns)(const T* from, std::int64_t pitch, std::int32_t rows, std::int32_t n,
                           T* to, std::int64_t stride) noexcept;
-  /// Solves the lines of groups [first, last); see cpu/vector/line_pass.h.
+  /// Take the lines of groups [first, last); see cpu/vector/line_pass.h. The latter returns whether
+  /// anything that it wrote is not 0.
   void (*repair_lines)(const LinePass<T>&, std::int64_t first, std::int64_t last) noexcept;
-  std::int32_t repair_lanes;  // lines per group
+  bool (*average_lines)(const LineAverages<T>&, std::int64_t first, std::int64_t last) noexcept;
+  std::int32_t line_lanes;  // lines per group
   // See cpu/image_loops.h.
   void (*add_row_quality)(const QualityRow<T>&, Quality&) noexcept;
   double (*take_q)(const AcceleratedStep<T>&, std::int64_t count, double scale) noexcept;

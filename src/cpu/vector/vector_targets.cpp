@@ -22,6 +22,7 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "cpu/vector/find_jumps-inl.h"
 #include "cpu/vector/gradients-inl.h"
+#include "cpu/vector/line_average-inl.h"
 #include "cpu/vector/line_repair-inl.h"
 #include "cpu/vector/newton-inl.h"
 #include "cpu/vector/rows-inl.h"
@@ -54,7 +55,8 @@ inline constexpr VectorKernels<T> kKernels = {
     .gather_columns = gather_columns<T>,
     .scatter_columns = scatter_columns<T>,
     .repair_lines = repair_lines<T>,
-    .repair_lanes = static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>())),
+    .average_lines = average_lines<T>,
+    .line_lanes = static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>())),
     .add_row_quality = add_row_quality<T>,
     .take_q = take_q<T>,
     .extrapolate = extrapolate<T>,
