@@ -104,7 +104,8 @@ class ImageGradient {
 
   void operator()(std::int64_t image) noexcept {
     const Images& images = call_.solved.images;
-    load_image(call_.grad_y.image(images, image), images.height, images.width, s_.grad_y);
+    const auto& kernels = chosen_cpu_target().kernels<T>();
+    kernels.load_pixels(call_.grad_y.image(images, image), images.height, images.width, s_.grad_y);
     std::fill_n(s_.q_next, s_.pixels, T(0));
     std::fill_n(s_.q_after, s_.pixels, T(0));
     s_.lam_rows.clear();
@@ -118,9 +119,10 @@ class ImageGradient {
       goes_back = iterate_back(image, k, done);
     }
     const bool sharp = call_.solved.mode == Mode::sharp;
-    store_image(call_.grad_x, images, image, [&](std::int64_t i) {
-      return sharp ? mirror(s_.grad_y[i], s_.grad_x[i]) : s_.grad_x[i];
-    });
+    if (call_.grad_x.given) {
+      kernels.store_pixels({call_.grad_x.image(images, image), images.height, images.width,
+                            s_.grad_x, sharp ? s_.grad_y : nullptr, 0});
+    }
     const double sign = sharp ? -1 : 1;
     store_image(call_.grad_lam_rows, images, image,
                 [&](std::int64_t i) { return sign * s_.lam_rows.at(i); });

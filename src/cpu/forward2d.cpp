@@ -117,10 +117,9 @@ class ImageSolver {
     }
     const T offset = iterations_.offset();
     const bool sharp = call_.mode == Mode::sharp;
-    store_image(call_.y, images_, image, [&](std::int64_t i) {
-      const T value = sharp ? mirror(a.x[i], y[i]) : y[i];
-      return offset == 0 ? value : value + offset;
-    });
+    chosen_cpu_target().kernels<T>().store_pixels({call_.y.image(images_, image), images_.height,
+                                                   images_.width, y, sharp ? a.x : nullptr,
+                                                   offset});
     if (!call_.wants_quality()) return;
     const bool is_stored_as_computed = call_.y.dtype == kDType<T> && offset == 0 && !sharp;
     if (!is_stored_as_computed) quality = quality_of_stored(image);

@@ -83,7 +83,8 @@ class ImageIterations {
   /// Returns whether all samples are finite. origin_of them is subtracted.
   bool load(const ConstImageArray& x, std::int64_t image) noexcept {
     image_ = image;
-    load_image(x.image(images_, image), images_.height, images_.width, a_.x);
+    chosen_cpu_target().kernels<T>().load_pixels(x.image(images_, image), images_.height,
+                                                 images_.width, a_.x);
     const Extent<T> extent = extent_of(a_.x);
     if (!extent.finite) return false;
     offset_ = origin_of(extent.low, extent.high, a_.x[0]);
@@ -186,12 +187,13 @@ class ImageIterations {
   [[nodiscard]] double scale() const noexcept { return gap_scale<T>(largest_); }
 
   [[nodiscard]] Extent<T> extent_of(const T* values) const noexcept {
+    constexpr std::int64_t kMost = 1 << 30;
     Extent<T> all = {values[0], values[0], true};
-    for (std::int32_t r = 0; r < images_.height; ++r) {
-      Extent<T> row;
-      chosen_cpu_target().kernels<T>().measure_rows(values + std::int64_t{r} * images_.width, 0, 1,
-                                                    images_.width, &row);
-      all = {std::min(all.low, row.low), std::max(all.high, row.high), all.finite && row.finite};
+    for (std::int64_t first = 0; first < a_.pixels; first += kMost) {
+      const auto count = static_cast<std::int32_t>(std::min(a_.pixels - first, kMost));
+      Extent<T> part;
+      chosen_cpu_target().kernels<T>().measure_rows(values + first, 0, 1, count, &part);
+      all = {std::min(all.low, part.low), std::max(all.high, part.high), all.finite && part.finite};
     }
     return all;
   }

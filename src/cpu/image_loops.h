@@ -2,13 +2,98 @@
 // vectorize them, and they give the same bits everywhere.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
+#include "backend.h"
 #include "cpu/sum_in_lanes.h"
 #include "step/image/gap.h"
+#include "step/row/row_io.h"
+#include "step/segment.h"
 
 namespace tautstring::detail {
+
+/// The pixels of an image of the caller, and where they go or come from: row by row.
+template <class Storage, class T>
+TAUTSTRING_FORCE_INLINE void load_pixels_of(const ImageSpan<const void>& from, std::int32_t height,
+                                            std::int32_t width, T* to) noexcept {
+  for (std::int32_t r = 0; r < height; ++r) {
+    const Storage* row = static_cast<const Storage*>(from.data) + r * from.row_stride;
+    T* pixels = to + std::int64_t{r} * width;
+    if (from.column_stride == 1) {
+      for (std::int32_t c = 0; c < width; ++c) pixels[c] = from_storage<T>(row[c]);
+    } else {
+      for (std::int32_t c = 0; c < width; ++c) {
+        pixels[c] = from_storage<T>(row[c * from.column_stride]);
+      }
+    }
+  }
+}
+
+template <class T>
+TAUTSTRING_FORCE_INLINE void load_pixels(const ImageSpan<const void>& from, std::int32_t height,
+                                         std::int32_t width, T* to) noexcept {
+  switch (from.dtype) {
+    case DType::float16: return load_pixels_of<Float16>(from, height, width, to);
+    case DType::bfloat16: return load_pixels_of<BFloat16>(from, height, width, to);
+    case DType::float32: return load_pixels_of<float>(from, height, width, to);
+    case DType::float64: return load_pixels_of<double>(from, height, width, to);
+  }
+}
+
+/// What is stored of smooth pixels y: in mode sharp their mirror images at x; then `offset` is
+/// added.
+template <class T>
+struct PixelStore {
+  ImageSpan<void> to = {};
+  std::int32_t height = 0;
+  std::int32_t width = 0;
+  const T* y = nullptr;
+  const T* x = nullptr;  // null: smooth
+  T offset = 0;
+};
+
+template <class Storage, class T>
+TAUTSTRING_FORCE_INLINE void store_pixels_of(const PixelStore<T>& store) noexcept {
+  constexpr std::int32_t kTogether = 64;
+  const ImageSpan<void>& to = store.to;
+  for (std::int32_t r = 0; r < store.height; ++r) {
+    for (std::int32_t first = 0; first < store.width; first += kTogether) {
+      const std::int32_t count = std::min(store.width - first, kTogether);
+      const std::int64_t at = std::int64_t{r} * store.width + first;
+      T values[kTogether];
+      Storage stored[kTogether];
+      if (store.x != nullptr) {
+        for (std::int32_t c = 0; c < count; ++c)
+          values[c] = mirror(store.x[at + c], store.y[at + c]);
+      } else {
+        for (std::int32_t c = 0; c < count; ++c) values[c] = store.y[at + c];
+      }
+      // Not adding 0 keeps the sign of -0.
+      if (store.offset != 0) {
+        for (std::int32_t c = 0; c < count; ++c) values[c] += store.offset;
+      }
+      for (std::int32_t c = 0; c < count; ++c) stored[c] = to_storage<Storage>(values[c]);
+      auto* row = static_cast<Storage*>(to.data) + r * to.row_stride + first * to.column_stride;
+      if (to.column_stride == 1) {
+        for (std::int32_t c = 0; c < count; ++c) row[c] = stored[c];
+      } else {
+        for (std::int32_t c = 0; c < count; ++c) row[c * to.column_stride] = stored[c];
+      }
+    }
+  }
+}
+
+template <class T>
+TAUTSTRING_FORCE_INLINE void store_pixels(const PixelStore<T>& store) noexcept {
+  switch (store.to.dtype) {
+    case DType::float16: return store_pixels_of<Float16>(store);
+    case DType::bfloat16: return store_pixels_of<BFloat16>(store);
+    case DType::float32: return store_pixels_of<float>(store);
+    case DType::float64: return store_pixels_of<double>(store);
+  }
+}
 
 /// A row of an image and of an iterate, for its quality: P = x - between and Q = between - column
 /// are the changes of the pixels by the dual variables u of the edges along rows and v of those

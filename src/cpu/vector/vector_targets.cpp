@@ -31,6 +31,15 @@ HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
 template <class T>
+void load_pixels(const ImageSpan<const void>& from, std::int32_t height, std::int32_t width,
+                 T* to) noexcept {
+  detail::load_pixels(from, height, width, to);
+}
+template <class T>
+void store_pixels(const PixelStore<T>& store) noexcept {
+  detail::store_pixels(store);
+}
+template <class T>
 void add_row_quality(const QualityRow<T>& row, Quality& quality) noexcept {
   detail::add_row_quality(row, quality);
 }
@@ -57,6 +66,8 @@ inline constexpr VectorKernels<T> kKernels = {
     .repair_lines = repair_lines<T>,
     .average_lines = average_lines<T>,
     .line_lanes = static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>())),
+    .load_pixels = load_pixels<T>,
+    .store_pixels = store_pixels<T>,
     .add_row_quality = add_row_quality<T>,
     .take_q = take_q<T>,
     .extrapolate = extrapolate<T>,
