@@ -106,8 +106,8 @@ class ImageGradient {
     const Images& images = call_.solved.images;
     const auto& kernels = chosen_cpu_target().kernels<T>();
     kernels.load_pixels(call_.grad_y.image(images, image), images.height, images.width, s_.grad_y);
-    std::fill_n(s_.q_next, s_.pixels, T(0));
-    std::fill_n(s_.q_after, s_.pixels, T(0));
+    // Only momentum reads what no iteration has written: as q_after, times 0.
+    if (call_.solved.momentum != nullptr) std::fill_n(s_.q_next, s_.pixels, T(0));
     s_.lam_rows.clear();
     s_.lam_cols.clear();
     const int done = iterations_of(call_.solved, image);
@@ -177,7 +177,8 @@ class ImageGradient {
   }
 
   /// Without `sum`: out = S in. With it: out = in - S in, and sum += sign * out. Subtracts sign
-  /// times the gradient of the pass's lams from their sum; returns whether any of `out` is not 0.
+  /// times the gradient of the pass's lams from their sum; returns whether any line has a tie:
+  /// if none has, all of in - S in is 0.
   bool average(const Pass& pass, const T* in, T* out, T* sum, int sign) noexcept {
     if (pass.lines.length > kLongestAveraged) return average_rows(pass, in, out, sum, sign);
     LineAverages<T> averages;
@@ -195,17 +196,17 @@ class ImageGradient {
     averages.lam_sign = static_cast<T>(-sign);
     const auto& kernels = chosen_cpu_target().kernels<T>();
     const std::int64_t groups = (pass.lines.count + kernels.line_lanes - 1) / kernels.line_lanes;
-    std::atomic<bool> any = false;
+    std::atomic<bool> any_ties = false;
     for_each_chunk(
         Sharing(groups, kLinesTogether, context_), reinterpret_cast<std::byte*>(s_.tiles),
         static_cast<std::size_t>(s_.tile_size) * sizeof(T), context_, [&](Scratch& scratch) {
           return [&, tile = scratch.take<T>(s_.tile_size)](std::int64_t first, std::int64_t last) {
             LineAverages<T> own = averages;
             own.tile = tile;
-            if (kernels.average_lines(own, first, last)) any = true;
+            if (kernels.average_lines(own, first, last)) any_ties = true;
           };
         });
-    return any;
+    return any_ties;
   }
 
   /// The same for long lines.

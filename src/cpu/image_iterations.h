@@ -93,8 +93,12 @@ class ImageIterations {
     }
     const T low = std::abs(extent.low - offset_);
     largest_ = static_cast<double>(std::max(low, std::abs(extent.high - offset_)));
-    repairs_rows_ = can_repair(lam_rows_, rows_, extent, row_lam_);
-    repairs_columns_ = can_repair(lam_cols_, columns_, extent, column_lam_);
+    const EdgeLams lam_rows(lam_rows_, images_, image_);
+    const EdgeLams lam_cols(lam_cols_, images_, image_);
+    repairs_rows_ = lam_rows.are_equal_along_rows(images_.height, images_.width - 1) &&
+                    row_passes_.take_lams(extent, [&](auto r) { return lam_rows.at(r, 0); });
+    repairs_columns_ = lam_cols.are_equal_along_columns(images_.height - 1, images_.width) &&
+                       column_passes_.take_lams(extent, [&](auto c) { return lam_cols.at(0, c); });
     return true;
   }
 
@@ -120,7 +124,7 @@ class ImageIterations {
   void iterate(std::uint32_t* row_partition, std::uint32_t* column_partition,
                bool steps = false) noexcept {
     if (repairs_rows_ && !row_passes_.needs_search()) {
-      LinePass<T> pass = row_passes_.pass(row_lam_, row_partition);
+      LinePass<T> pass = row_passes_.pass(row_partition);
       pass.in = a_.input;
       pass.added = a_.q_ahead;
       pass.out = a_.input;
@@ -132,7 +136,7 @@ class ImageIterations {
     }
     has_stepped_ = false;
     if (repairs_columns_ && !column_passes_.needs_search()) {
-      LinePass<T> pass = column_passes_.pass(column_lam_, column_partition);
+      LinePass<T> pass = column_passes_.pass(column_partition);
       pass.in = a_.input;
       pass.out = a_.y;
       if (steps) {
@@ -203,26 +207,6 @@ class ImageIterations {
     return {a_.x + pixel, a_.input + pixel, a_.y + pixel, a_.q + pixel, a_.q_ahead + pixel};
   }
 
-  /// Whether the partitions of all lines can be repaired: with one finite lam above 0, in T's
-  /// arithmetic.
-  bool can_repair(const ImageLam& lam, const Lines& lines, const Extent<T>& extent,
-                  T& out) const noexcept {
-    const bool is_one =
-        !lam.array.given || (lam.array.row_stride == 0 && lam.array.column_stride == 0);
-    if (!is_one || lines.length > kLongestRepaired || is_unusual(extent)) return false;
-    const double number = EdgeLams(lam, images_, image_).at(0, 0);
-    const T range = extent.high - extent.low;
-    const auto unbinding = static_cast<T>(lines.length) * range;
-    if (number < static_cast<double>(1 / kLargestSize<T>)) return false;
-    if (std::min(number, static_cast<double>(unbinding)) >
-        static_cast<double>(kLargestLam<T>) * static_cast<double>(range)) {
-      return false;
-    }
-    constexpr T kMost = std::numeric_limits<T>::max() / 8;  // larger ones make no difference
-    out = number < static_cast<double>(kMost) ? static_cast<T>(number) : kMost;
-    return true;
-  }
-
   /// Searches all lines for jumps; `passes`, if given, will repair what it finds.
   void search(const Lines& lines, const RowLam& lam, const T* in, T* out, std::uint32_t* partition,
               LinePasses<T>* passes) const noexcept {
@@ -258,8 +242,6 @@ class ImageIterations {
   double t_ = 1;        // determines the momentum
   LinePasses<T> row_passes_;
   LinePasses<T> column_passes_;
-  T row_lam_ = 0;
-  T column_lam_ = 0;
   bool repairs_rows_ = false;
   bool repairs_columns_ = false;
   bool has_stepped_ = false;  // the pass over the columns computed the next input

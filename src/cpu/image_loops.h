@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "backend.h"
@@ -59,6 +60,13 @@ TAUTSTRING_FORCE_INLINE void store_pixels_of(const PixelStore<T>& store) noexcep
   constexpr std::int32_t kTogether = 64;
   const ImageSpan<void>& to = store.to;
   for (std::int32_t r = 0; r < store.height; ++r) {
+    if constexpr (std::is_same_v<Storage, T>) {
+      if (store.x == nullptr && store.offset == 0 && to.column_stride == 1) {
+        std::copy_n(store.y + std::int64_t{r} * store.width, store.width,
+                    static_cast<T*>(to.data) + r * to.row_stride);
+        continue;
+      }
+    }
     for (std::int32_t first = 0; first < store.width; first += kTogether) {
       const std::int32_t count = std::min(store.width - first, kTogether);
       const std::int64_t at = std::int64_t{r} * store.width + first;

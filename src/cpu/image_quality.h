@@ -23,6 +23,27 @@ class EdgeLams {
     if (given_) span_ = lam.array.image(images, image);
   }
 
+  /// Whether all `rows` lams of each of `count` columns are the same, or all `count` lams of each
+  /// row.
+  [[nodiscard]] bool are_equal_along_columns(std::int32_t rows, std::int32_t count) const noexcept {
+    if (!given_ || span_.row_stride == 0) return true;
+    for (std::int32_t r = 1; r < rows; ++r) {
+      for (std::int32_t c = 0; c < count; ++c) {
+        if (at(r, c) != at(0, c)) return false;
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool are_equal_along_rows(std::int32_t rows, std::int32_t count) const noexcept {
+    if (!given_ || span_.column_stride == 0) return true;
+    for (std::int32_t r = 0; r < rows; ++r) {
+      for (std::int32_t c = 1; c < count; ++c) {
+        if (at(r, c) != at(r, 0)) return false;
+      }
+    }
+    return true;
+  }
+
   /// Loads the lams of the edges after the first `count` pixels of row r.
   void load(std::int32_t r, std::int32_t count, double* out) const noexcept {
     if (!given_) {

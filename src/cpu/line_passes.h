@@ -37,6 +37,7 @@ struct LinePassScratch {
     const std::int64_t words = groups * lanes * line_words(lines.length);
     partitions.starts = scratch.take<std::uint32_t>(words);
     partitions.ups = scratch.take<std::uint32_t>(words);
+    lams = scratch.take<T>(groups * lanes);
     unsolved = scratch.take<std::uint32_t>(groups);
     tile_size = std::int64_t{2} * lines.length * lanes;
     tiles = scratch.take<T>(tile_size * tasks);
@@ -47,6 +48,7 @@ struct LinePassScratch {
   std::int32_t lanes;
   std::int64_t groups;
   LinePartitions partitions;
+  T* lams = nullptr;
   std::uint32_t* unsolved = nullptr;
   std::int64_t tile_size = 0;
   T* tiles = nullptr;  // one per task
@@ -78,6 +80,27 @@ class LinePasses {
   /// Before the first pass over other images.
   void start() noexcept { is_first_ = true; }
 
+  /// Takes lam_of(line) as the lams of all passes over an image of this extent. Returns whether its
+  /// partitions can be repaired: in T's arithmetic, with lams above 0.
+  template <class LamOf>
+  [[nodiscard]] bool take_lams(const Extent<T>& extent, const LamOf& lam_of) noexcept {
+    if (lines_.length == 1 || lines_.length > kLongestRepaired || is_unusual(extent)) return false;
+    constexpr T kMost = std::numeric_limits<T>::max() / 8;  // larger ones make no difference
+    const T range = extent.high - extent.low;
+    const auto unbinding = static_cast<double>(unbinding_lam(extent, lines_.length));
+    for (std::int32_t line = 0; line < lines_.count; ++line) {
+      const double lam = lam_of(line);
+      if (lam < static_cast<double>(1 / kLargestSize<T>)) return false;
+      if (std::min(lam, unbinding) >
+          static_cast<double>(kLargestLam<T>) * static_cast<double>(range)) {
+        return false;
+      }
+      s_.lams[line] = lam < static_cast<double>(kMost) ? static_cast<T>(lam) : kMost;
+    }
+    std::fill(s_.lams + lines_.count, s_.lams + s_.groups * s_.lanes, T{1});
+    return true;
+  }
+
   /// Whether the next pass has to be a search; keep() then takes what it found.
   [[nodiscard]] bool needs_search() const noexcept {
     return is_first_ && lines_.length > kLongestGuessed;
@@ -92,10 +115,10 @@ class LinePasses {
   }
 
   /// A pass, without where it reads and writes; a null `codes` is not written.
-  [[nodiscard]] LinePass<T> pass(T lam, std::uint32_t* codes) const noexcept {
+  [[nodiscard]] LinePass<T> pass(std::uint32_t* codes) const noexcept {
     LinePass<T> pass;
     pass.shape = shape_of(lines_);
-    pass.lam = lam;
+    pass.lams = s_.lams;
     pass.partitions = s_.partitions;
     pass.is_first = is_first_;
     pass.codes = codes;
@@ -131,7 +154,7 @@ class LinePasses {
     const Lines one = {1, lines_.length, 0, lines_.stride};
     Forward1d call;
     call.rows = rows_of(one);
-    call.lam.number = static_cast<double>(pass.lam);
+    call.lam.number = static_cast<double>(pass.lams[line]);
     call.x = lines_array<const void>(pass.in + first, kDType<T>, one);
     call.y = lines_array<void>(s_.line, kDType<T>, {1, lines_.length, 0, 1});
     call.partition = s_.codes;

@@ -219,7 +219,7 @@ void repair_lines(const LinePass<T>& pass, std::int64_t first, std::int64_t last
     line.n = shape.n;
     line.x = pass.tile;
     line.y = pass.tile + shape.n;
-    line.lam = pass.lam;
+    line.lam = pass.lams[l];
     line.starts = pass.partitions.starts + l * words;
     line.ups = pass.partitions.ups + l * words;
     for (std::int32_t k = 0; k < shape.n; ++k) pass.tile[k] = pass.in[at + k * shape.sample_step];
@@ -255,7 +255,7 @@ bool average_lines(const LineAverages<T>& pass, std::int64_t first, std::int64_t
   const LineShape& shape = pass.shape;
   T* x = pass.tile;
   T* mean = pass.tile + shape.n;
-  bool any = false;
+  bool any_ties = false;
   for (std::int64_t l = first; l < last; ++l) {
     const std::int64_t at = l * shape.line_step;
     const PackedCodes codes{pass.codes + l * partition_words(shape.n)};
@@ -277,10 +277,11 @@ bool average_lines(const LineAverages<T>& pass, std::int64_t first, std::int64_t
       sum = 0;
     }
     for (std::int32_t k = 0; k < shape.n; ++k) {
-      any = store_average(pass, at + k * shape.sample_step, mean[k]) || any;
+      any_ties = any_ties || codes[k] == Code::continues;
+      store_average(pass, at + k * shape.sample_step, mean[k]);
     }
   }
-  return any;
+  return any_ties;
 }
 
 template <class T>

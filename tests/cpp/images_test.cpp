@@ -119,6 +119,25 @@ TEST(Images, HaveTheIteratesOfTheOracleInFloat32) {
   }
 }
 
+TEST(Images, HaveTheSameBitsForEqualLams) {
+  Random random(base_seed());
+  for (const auto& [height, width] : kSizes) {
+    const reference::Problem2d image = random_image(random, height, width, 1);
+    const ConstView x = view(image.x.data(), {height, width});
+    const std::vector<double> lams(static_cast<std::size_t>(height) * width, 0.7);
+    const auto solve = [&](const Lam& lam_rows, const Lam& lam_cols) {
+      std::vector<double> y(image.x.size());
+      EXPECT_TRUE(succeeds(prox_tv2d({.x = x, .lam_rows = lam_rows, .lam_cols = lam_cols}, {},
+                                     {.y = view(y.data(), {height, width})})));
+      return y;
+    };
+    const std::vector<double> expected = solve(0.7, 0.7);
+    EXPECT_EQ(solve(view(lams.data(), {height, 1}), view(lams.data(), {1, width})), expected);
+    EXPECT_EQ(solve(view(lams.data(), {height, width - 1}), view(lams.data(), {height - 1, width})),
+              expected);
+  }
+}
+
 /// The partitions of one call give the same gradients in float32 and in float64.
 TEST(Images, HaveTheGradientOfFloat64InFloat32) {
   Random random(base_seed());

@@ -261,6 +261,34 @@ HWY_INLINE void transpose_blocks(D d, const hn::Vec<D>* v, hn::Vec<D>* out) {
   }
 }
 
+/// Transposes the blocks of 128 bits of v[0], v[1] ... as whole: out[i] has block i of each of
+/// them.
+template <class D>
+HWY_INLINE void transpose_whole_blocks(D d, const hn::Vec<D>* v, hn::Vec<D>* out) {
+  constexpr std::size_t kBlocks = hn::MaxLanes(d) * sizeof(hn::TFromD<D>) / 16;
+  static_assert(kBlocks == 1 || kBlocks == 2 || kBlocks == 4);
+  if constexpr (kBlocks == 1) {
+    out[0] = v[0];
+  } else if constexpr (kBlocks == 2) {
+    out[0] = hn::ConcatLowerLower(d, v[1], v[0]);
+    out[1] = hn::ConcatUpperUpper(d, v[1], v[0]);
+  } else {
+#if HWY_TARGET <= HWY_AVX3
+    const hn::RebindToSigned<D> di;
+    const auto raw = [&](hn::Vec<D> a) HWY_ATTR { return hn::BitCast(di, a).raw; };
+    const auto back = [&](__m512i a) HWY_ATTR { return hn::BitCast(d, hn::Vec<decltype(di)>{a}); };
+    const __m512i low0 = _mm512_shuffle_i32x4(raw(v[0]), raw(v[1]), 0x44);
+    const __m512i low1 = _mm512_shuffle_i32x4(raw(v[2]), raw(v[3]), 0x44);
+    const __m512i high0 = _mm512_shuffle_i32x4(raw(v[0]), raw(v[1]), 0xEE);
+    const __m512i high1 = _mm512_shuffle_i32x4(raw(v[2]), raw(v[3]), 0xEE);
+    out[0] = back(_mm512_shuffle_i32x4(low0, low1, 0x88));
+    out[1] = back(_mm512_shuffle_i32x4(low0, low1, 0xDD));
+    out[2] = back(_mm512_shuffle_i32x4(high0, high1, 0x88));
+    out[3] = back(_mm512_shuffle_i32x4(high0, high1, 0xDD));
+#endif
+  }
+}
+
 /// out[j], lane i = x[from[i] + j] for j < kCount.
 template <int kCount, class D, class TI>
 HWY_INLINE void load_transposed(D d, const hn::TFromD<D>* x, const TI* from, hn::Vec<D>* out) {

@@ -45,6 +45,17 @@ class LineAverage : LaneWords<T> {
     load_codes_of_lanes<T>(codes, count, partition_words(n_), starts_, ups_, downs_);
   }
 
+  /// Whether any sample continues a segment.
+  [[nodiscard]] HWY_INLINE bool has_ties() const noexcept {
+    VU missing = hn::Zero(du);
+    for (std::int32_t word = 0; word < line_words(n_); ++word) {
+      const int samples = std::min(n_ - word * kSamplesPerWord, kSamplesPerWord);
+      const VU all = hn::Set(du, TU{0xFFFFFFFFU >> (kSamplesPerWord - samples)});
+      missing = hn::Or(missing, hn::AndNot(Words::load(starts_, word), all));
+    }
+    return !hn::AllTrue(du, hn::Eq(missing, hn::Zero(du)));
+  }
+
   /// Stores the mean of each segment at its last sample; what it stores elsewhere is not used.
   HWY_INLINE void take_means() noexcept {
     const V one = hn::Set(d, T{1});
@@ -140,7 +151,7 @@ class LineAverage : LaneWords<T> {
   std::uint32_t* downs_;
 };
 
-/// Takes groups [first, last) of the lines; returns whether any `out` is not 0.
+/// Takes groups [first, last) of the lines; returns whether any of them has a tie.
 template <class T>
 bool average_lines(const LineAverages<T>& pass, std::int64_t first, std::int64_t last) noexcept {
   constexpr std::int32_t kLanes = LineTiles<T>::kLanes;
@@ -148,12 +159,13 @@ bool average_lines(const LineAverages<T>& pass, std::int64_t first, std::int64_t
   T* x = pass.tile;
   T* mean = x + std::int64_t{n} * kLanes;
   auto* words = reinterpret_cast<std::uint32_t*>(mean + std::int64_t{n} * kLanes);
-  bool any = false;
+  bool any_ties = false;
   for (std::int64_t group = first; group < last; ++group) {
     const LineTiles<T> tiles(pass.shape, group);
     tiles.load(pass.in, x);
     LineAverage<T> average(n, x, mean, words);
     average.load_codes(pass.codes + tiles.first() * partition_words(n), tiles.count());
+    any_ties = average.has_ties() || any_ties;
     average.take_means();
     average.spread();
     if (pass.lam != nullptr) {
@@ -181,11 +193,10 @@ bool average_lines(const LineAverages<T>& pass, std::int64_t first, std::int64_t
             hn::StoreU(hn::Add(sum, hn::Mul(hn::Set(d, pass.sign), out)), d, pass.sum + at);
           }
           hn::StoreU(out, d, pass.out + at);
-          any = any || !hn::AllTrue(d, hn::Eq(out, hn::Zero(d)));
         },
-        [&](std::int64_t at, T value) { any = store_average(pass, at, value) || any; });
+        [&](std::int64_t at, T value) { store_average(pass, at, value); });
   }
-  return any;
+  return any_ties;
 }
 
 }  // namespace tautstring::detail::HWY_NAMESPACE

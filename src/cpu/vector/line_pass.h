@@ -28,7 +28,7 @@ struct LinePartitions {
 template <class T>
 struct LinePass {
   LineShape shape;
-  T lam = 0;  // above 0
+  const T* lams = nullptr;  // by line, above 0; for all lanes of the last group
   const T* in = nullptr;
   const T* added = nullptr;  // to the solution; null: nothing
   T* out = nullptr;          // may be `in`
@@ -73,16 +73,15 @@ struct LineAverages {
   T* tile = nullptr;  // scratch: 2 * n + 4 * line_words(n) elements per lane, aligned
 };
 
-/// What it writes for one sample; returns whether `out` is not 0.
+/// What it writes for one sample.
 template <class T>
-constexpr bool store_average(const LineAverages<T>& pass, std::int64_t at, T mean) noexcept {
+constexpr void store_average(const LineAverages<T>& pass, std::int64_t at, T mean) noexcept {
   if (pass.sum == nullptr) {
     pass.out[at] = mean;
   } else {
     pass.out[at] = pass.in[at] - mean;
     pass.sum[at] += pass.sign * pass.out[at];
   }
-  return pass.out[at] != 0;
 }
 
 }  // namespace tautstring::detail

@@ -38,9 +38,9 @@ class LineRepair : LaneWords<T> {
 
  public:
   /// x and y: sample k of lane l is at k * kLanes + l. starts and ups: word w likewise.
-  HWY_INLINE LineRepair(std::int32_t n, const T* x, T* y, T lam, std::uint32_t* starts,
+  HWY_INLINE LineRepair(std::int32_t n, const T* x, T* y, const T* lams, std::uint32_t* starts,
                         std::uint32_t* ups) noexcept
-      : n_(n), x_(x), y_(y), lam_(hn::Set(d, lam)), starts_(starts), ups_(ups) {}
+      : n_(n), x_(x), y_(y), lam_(hn::LoadU(d, lams)), starts_(starts), ups_(ups) {}
 
   /// The partition to start from without one: jumps at large differences.
   HWY_INLINE void guess() noexcept {
@@ -273,7 +273,7 @@ void repair_lines(const LinePass<T>& pass, std::int64_t first, std::int64_t last
     tiles.load(pass.in, x);
     std::uint32_t* starts = pass.partitions.starts + group * per_group;
     std::uint32_t* ups = pass.partitions.ups + group * per_group;
-    LineRepair<T> repair(n, x, y, pass.lam, starts, ups);
+    LineRepair<T> repair(n, x, y, pass.lams + group * kLanes, starts, ups);
     if (pass.is_first) repair.guess();
     const std::uint32_t left = repair.solve();
     pass.unsolved[group] = left;

@@ -117,12 +117,10 @@ class LineTiles {
   template <class Use, class UseOne>
   HWY_INLINE void store_rows(const T* tile, const Use& use, const UseOne& use_one) const noexcept {
     std::int32_t k = 0;
+    for (; k + kLanes <= shape_.n; k += kLanes) store_square(k, tile, use);
     for (; k + kBlock <= shape_.n; k += kBlock) {
-      V v[kBlock], out[kBlock];
-      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
-        v[j] = hn::Load(d, tile + (k + j) * kLanes);
-      }
-      transpose_blocks(d, v, out);
+      V out[kBlock];
+      load_block(k, tile, out);
       HWY_ALIGN T lines[kBlock * kLanes];  // [line in its block][block][sample]
       TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
         hn::Store(out[j], d, lines + j * kLanes);
@@ -135,6 +133,34 @@ class LineTiles {
     for (; k < shape_.n; ++k) {
       for (std::int32_t lane = 0; lane < count_; ++lane) {
         use_one(at(lane, k), tile[k * kLanes + lane]);
+      }
+    }
+  }
+
+  /// kBlock samples of all lines: block b of out[j] has those of line b * kBlock + j.
+  HWY_INLINE void load_block(std::int32_t k, const T* tile, V* out) const noexcept {
+    V v[kBlock];
+    TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+      v[j] = hn::Load(d, tile + (k + j) * kLanes);
+    }
+    transpose_blocks(d, v, out);
+  }
+
+  /// As many samples as there are lanes, of all lines.
+  template <class Use>
+  HWY_INLINE void store_square(std::int32_t k, const T* tile, const Use& use) const noexcept {
+    constexpr std::int32_t kBlocks = kLanes / kBlock;
+    V v[kBlocks][kBlock];
+    TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) {
+      load_block(k + b * kBlock, tile, v[b]);
+    }
+    TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+      V blocks[kBlocks], out[kBlocks];
+      TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) blocks[b] = v[b][j];
+      transpose_whole_blocks(d, blocks, out);
+      TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) {
+        const std::int32_t lane = b * kBlock + j;
+        if (lane < count_) use(d, at(lane, k), out[b]);
       }
     }
   }

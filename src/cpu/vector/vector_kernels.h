@@ -85,7 +85,7 @@ struct VectorKernels {
   void (*scatter_columns)(const T* from, std::int64_t pitch, std::int32_t rows, std::int32_t n,
                           T* to, std::int64_t stride) noexcept;
   /// Take the lines of groups [first, last); see cpu/vector/line_pass.h. The latter returns whether
-  /// anything that it wrote is not 0.
+  /// any line has a tie.
   void (*repair_lines)(const LinePass<T>&, std::int64_t first, std::int64_t last) noexcept;
   bool (*average_lines)(const LineAverages<T>&, std::int64_t first, std::int64_t last) noexcept;
   std::int32_t line_lanes;  // lines per group
