@@ -18,6 +18,7 @@
 #include "images.h"
 #include "machine.h"
 #include "newton.h"
+#include "planes.h"
 
 namespace {
 
@@ -71,6 +72,7 @@ void add_all(const bench::Peers& peers, const std::vector<bench::GreyImage>& ima
   }
   if (!peers.solvers.empty()) bench::add_empty_calls(cases);
   bench::add_backward();
+  bench::add_planes(images);
   for (const auto& [name, note] : bench::add_newton(peers, is_wanted)) {
     benchmark::AddCustomContext("trial " + name, note);
   }
