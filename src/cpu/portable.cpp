@@ -263,18 +263,20 @@ bool average_lines(const LineAverages<T>& pass, std::int64_t first, std::int64_t
     for_each_segment(codes, shape.n, [&](const SegmentSpan& s) {
       std::fill(mean + s.first, mean + s.last, mean_by_words(x, s));
     });
-    T sum = 0;
-    for (std::int32_t k = 0; k < shape.n; ++k) {
-      const int sign = k == 0 ? 0 : jump_sign(codes[k]);
-      const T term = sign == 0 ? 0 : static_cast<T>(sign) * (mean[k - 1] - mean[k]);
-      sum += term;
-      if (pass.edge_lam != nullptr && k > 0) {
-        pass.edge_lam[l * pass.edges.line_step + (k - 1) * pass.edges.sample_step] +=
-            pass.lam_sign * term;
+    T rises = 0;
+    T falls = 0;
+    for (std::int32_t k = shape.n - 1; k >= 0; --k) {  // the sample before an edge
+      const bool is_last = k + 1 == shape.n;
+      const int sign = is_last ? 0 : jump_sign(codes[k + 1]);
+      const T fall = sign == 0 ? 0 : mean[k] - mean[k + 1];
+      (sign > 0 ? rises : falls) += fall;
+      if (pass.edge_lam != nullptr && !is_last) {
+        pass.edge_lam[l * pass.edges.line_step + k * pass.edges.sample_step] +=
+            pass.lam_sign * (static_cast<T>(sign) * fall);
       }
-      if (k + 1 < shape.n && (k + 1) % kSamplesPerWord != 0) continue;
-      if (pass.lam != nullptr) pass.lam[l] += static_cast<double>(pass.lam_sign * sum);
-      sum = 0;
+      if (k % kSamplesPerWord != 0) continue;
+      if (pass.lam != nullptr) pass.lam[l] += static_cast<double>(pass.lam_sign * (rises - falls));
+      rises = falls = 0;
     }
     for (std::int32_t k = 0; k < shape.n; ++k) {
       any_ties = any_ties || codes[k] == Code::continues;

@@ -162,6 +162,49 @@ struct Within {
 #endif
 };
 
+/// `v` in the lanes of `start`, sum + v in all others: one instruction on AVX-512.
+template <class D>
+HWY_INLINE hn::Vec<D> add_or_start(D /*d*/, hn::Mask<D> start, hn::Vec<D> sum, hn::Vec<D> v) {
+#if HWY_TARGET <= HWY_AVX3
+  const auto adds = hn::Not(start).raw;
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::Vec<D>{_mm512_mask_add_ps(v.raw, adds, sum.raw, v.raw)};
+  } else {
+    return hn::Vec<D>{_mm512_mask_add_pd(v.raw, adds, sum.raw, v.raw)};
+  }
+#else
+  return hn::IfThenElse(start, v, hn::Add(sum, v));
+#endif
+}
+
+/// sum + v in the lanes of `where`, sum in all others: one instruction on AVX-512.
+template <class D>
+HWY_INLINE hn::Vec<D> add_in_lanes(D /*d*/, hn::Mask<D> where, hn::Vec<D> sum, hn::Vec<D> v) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::Vec<D>{_mm512_mask_add_ps(sum.raw, where.raw, sum.raw, v.raw)};
+  } else {
+    return hn::Vec<D>{_mm512_mask_add_pd(sum.raw, where.raw, sum.raw, v.raw)};
+  }
+#else
+  return hn::Add(sum, hn::IfThenElseZero(where, v));
+#endif
+}
+
+/// v | bits in the lanes of `where`, v in all others: one instruction on AVX-512.
+template <class DU>
+HWY_INLINE hn::Vec<DU> or_in_lanes(DU /*du*/, hn::Mask<DU> where, hn::Vec<DU> bits, hn::Vec<DU> v) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(hn::TFromD<DU>) == 4) {
+    return hn::Vec<DU>{_mm512_mask_or_epi32(v.raw, where.raw, v.raw, bits.raw)};
+  } else {
+    return hn::Vec<DU>{_mm512_mask_or_epi64(v.raw, where.raw, v.raw, bits.raw)};
+  }
+#else
+  return hn::Or(v, hn::IfThenElseZero(where, bits));
+#endif
+}
+
 /// Moves the first lanes of a vector, in order, to the lanes where a mask is set.
 template <class D>
 class Spread {

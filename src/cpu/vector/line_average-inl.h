@@ -70,8 +70,8 @@ class LineAverage : LaneWords<T> {
       for (std::int32_t k = word * kSamplesPerWord; k < end; ++k) {
         const M start = has(starts, bit);
         before = hn::IfThenElse(start, none, before);
-        sum = hn::Add(hn::IfThenElse(start, none, sum), hn::Load(d, x_ + k * kLanes));
-        length = hn::Add(hn::IfThenZeroElse(start, length), one);
+        sum = add_or_start(d, start, sum, hn::Load(d, x_ + k * kLanes));
+        length = add_or_start(d, start, length, one);
         hn::Store(hn::Div(hn::Add(before, sum), length), d, mean_ + k * kLanes);
         bit = hn::Add(bit, bit);
       }
@@ -80,28 +80,46 @@ class LineAverage : LaneWords<T> {
     }
   }
 
-  /// Spreads the means over their segments.
-  HWY_INLINE void spread() noexcept {
+  /// Spreads the means over their segments. If kAddsLam, adds the gradients of the lams times
+  /// `sign` to lam[l], l < count: of each edge the fall of the mean at a jump up, its rise at a
+  /// jump down.
+  template <bool kAddsLam>
+  HWY_INLINE void spread(T sign, std::int32_t count, double* lam) noexcept {
+    const M none = hn::MaskFromVec(hn::Zero(d));
     V value = hn::Zero(d);
-    M end = hn::Eq(value, value);
+    M end = hn::Not(none);
+    M up = none;  // after the sample
+    M down = none;
     for (std::int32_t word = line_words(n_) - 1; word >= 0; --word) {
       const std::int32_t begin = word * kSamplesPerWord;
       const std::int32_t last = std::min(begin + kSamplesPerWord, n_) - 1;
       const VU starts = Words::load(starts_, word);
+      const VU ups = Words::load(ups_, word);
+      const VU downs = Words::load(downs_, word);
       VU bit = hn::Set(du, static_cast<TU>(TU{1} << (last - begin)));
+      V rises = hn::Zero(d);  // sums of falls at jumps up, and down: neither waits for the other
+      V falls = hn::Zero(d);
       for (std::int32_t k = last; k >= begin; --k) {
+        const V after = value;
         value = hn::IfThenElse(end, hn::Load(d, mean_ + k * kLanes), value);
         hn::Store(value, d, mean_ + k * kLanes);
         end = has(starts, bit);
+        if constexpr (kAddsLam) {
+          const V fall = hn::Sub(value, after);
+          rises = add_in_lanes(d, up, rises, fall);
+          falls = add_in_lanes(d, down, falls, fall);
+          up = has(ups, bit);
+          down = has(downs, bit);
+        }
         bit = hn::ShiftRight<1>(bit);
       }
+      if constexpr (kAddsLam) add_lam(sign, hn::Sub(rises, falls), count, lam);
     }
   }
 
-  /// Calls use(k, term) with the gradient of the lam of the edge before each sample but the first:
-  /// the fall of the mean at a jump up, its rise at a jump down. Calls end_word after each word.
-  template <class Use, class EndWord>
-  HWY_INLINE void for_each_edge(const Use& use, const EndWord& end_word) const noexcept {
+  /// Stores the gradients of the lams by edge: that of the edge before sample k at (k - 1) *
+  /// kLanes.
+  HWY_INLINE void store_edge_lam(T* lam) const noexcept {
     V before = hn::Load(d, mean_);
     for (std::int32_t word = 0; word < line_words(n_); ++word) {
       const std::int32_t begin = word * kSamplesPerWord;
@@ -113,36 +131,23 @@ class LineAverage : LaneWords<T> {
         const V mean = hn::Load(d, mean_ + k * kLanes);
         const V fall = hn::Sub(before, mean);
         const V up = hn::IfThenElseZero(has(ups, bit), fall);
-        if (k > 0) use(k, hn::Sub(up, hn::IfThenElseZero(has(downs, bit), fall)));
+        const V term = hn::Sub(up, hn::IfThenElseZero(has(downs, bit), fall));
+        if (k > 0) hn::Store(term, d, lam + (k - 1) * kLanes);
         before = mean;
         bit = hn::Add(bit, bit);
       }
-      end_word();
     }
   }
 
-  /// Adds the gradients times `sign` to lam[l], l < count.
-  HWY_INLINE void add_lam(T sign, std::int32_t count, double* lam) const noexcept {
-    V sum = hn::Zero(d);
-    for_each_edge([&](std::int32_t, V term) HWY_ATTR { sum = hn::Add(sum, term); },
-                  [&]() HWY_ATTR {
-                    HWY_ALIGN T lanes[kLanes];
-                    hn::Store(sum, d, lanes);
-                    for (std::int32_t lane = 0; lane < count; ++lane) {
-                      lam[lane] += static_cast<double>(sign * lanes[lane]);
-                    }
-                    sum = hn::Zero(d);
-                  });
-  }
-
-  /// Stores them at (k - 1) * kLanes.
-  HWY_INLINE void store_lam(T* lam) const noexcept {
-    for_each_edge([&](std::int32_t k, V term)
-                      HWY_ATTR { hn::Store(term, d, lam + (k - 1) * kLanes); },
-                  [] {});
-  }
-
  private:
+  static HWY_INLINE void add_lam(T sign, V sum, std::int32_t count, double* lam) noexcept {
+    HWY_ALIGN T lanes[kLanes];
+    hn::Store(sum, d, lanes);
+    for (std::int32_t lane = 0; lane < count; ++lane) {
+      lam[lane] += static_cast<double>(sign * lanes[lane]);
+    }
+  }
+
   const std::int32_t n_;
   const T* x_;
   T* mean_;
@@ -167,12 +172,13 @@ bool average_lines(const LineAverages<T>& pass, std::int64_t first, std::int64_t
     average.load_codes(pass.codes + tiles.first() * partition_words(n), tiles.count());
     any_ties = average.has_ties() || any_ties;
     average.take_means();
-    average.spread();
     if (pass.lam != nullptr) {
-      average.add_lam(pass.lam_sign, tiles.count(), pass.lam + tiles.first());
+      average.template spread<true>(pass.lam_sign, tiles.count(), pass.lam + tiles.first());
+    } else {
+      average.template spread<false>(0, 0, nullptr);
     }
     if (pass.edge_lam != nullptr) {
-      average.store_lam(x);  // the samples are not needed again
+      average.store_edge_lam(x);  // the samples are not needed again
       const auto sign = pass.lam_sign;
       LineTiles<T>(pass.edges, group)
           .store(

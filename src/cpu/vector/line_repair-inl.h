@@ -106,8 +106,8 @@ class LineRepair : LaneWords<T> {
         const V x = hn::Load(d, x_ + k * kLanes);
         first = hn::IfThenElse(start, x, first);
         left = hn::IfThenElse(start, dual, left);
-        sum = hn::Add(hn::IfThenZeroElse(start, sum), hn::Sub(x, first));
-        length = hn::Add(hn::IfThenZeroElse(start, length), one);
+        sum = add_or_start(d, start, sum, hn::Sub(x, first));
+        length = add_or_start(d, start, length, one);
         bit = hn::Add(bit, bit);
         if (k + 1 < end) {
           start = has(starts, bit);

@@ -100,6 +100,7 @@ class LineTiles {
 
   HWY_INLINE void load_rows(const T* in, T* tile) const noexcept {
     std::int32_t k = 0;
+    for (; k + kLanes <= shape_.n; k += kLanes) load_square(k, in, tile);
     for (; k + kBlock <= shape_.n; k += kBlock) {
       V v[kBlock];
       load_transposed<kBlock>(d, in + k, from_, v);
@@ -110,6 +111,27 @@ class LineTiles {
     for (; k < shape_.n; ++k) {
       for (std::int32_t lane = 0; lane < kLanes; ++lane) {
         tile[k * kLanes + lane] = in[from_[lane] + k];
+      }
+    }
+  }
+
+  /// As many samples as there are lanes, of all lines.
+  HWY_INLINE void load_square(std::int32_t k, const T* in, T* tile) const noexcept {
+    constexpr std::int32_t kBlocks = kLanes / kBlock;
+    V v[kBlock][kBlocks];
+    TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+      V lines[kBlocks];
+      TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) {
+        lines[b] = hn::LoadU(d, in + from_[b * kBlock + j] + k);
+      }
+      transpose_whole_blocks(d, lines, v[j]);
+    }
+    TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) {
+      V blocks[kBlock], out[kBlock];
+      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) blocks[j] = v[j][b];
+      transpose_blocks(d, blocks, out);
+      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        hn::Store(out[j], d, tile + (k + b * kBlock + j) * kLanes);
       }
     }
   }
@@ -202,7 +224,7 @@ class LaneWords {
     }
   }
   static HWY_INLINE VU or_where(M where, VU bits, VU v) noexcept {
-    return hn::Or(v, hn::IfThenElseZero(hn::RebindMask(du, where), bits));
+    return or_in_lanes(du, hn::RebindMask(du, where), bits, v);
   }
   static HWY_INLINE M has(VU word, VU bit) noexcept {
     return hn::RebindMask(d, hn::TestBit(word, bit));
@@ -229,6 +251,37 @@ HWY_INLINE V gather_bits_of_lanes(V bits) noexcept {
   return hn::And(hn::Or(bits, hn::ShiftRight<8>(bits)), hn::Set(d, 0x0000FFFF));
 }
 
+/// Most words of codes per line that are loaded and stored by shuffles.
+inline constexpr std::int64_t kMostShuffled = 4;
+
+/// out[w], lane l = words[l * per_line + w], for all lanes.
+template <class D>
+HWY_INLINE void load_interleaved(D d, const std::uint32_t* words, std::int64_t per_line,
+                                 hn::Vec<D>* out) noexcept {
+  if (per_line == 1) {
+    out[0] = hn::LoadU(d, words);
+  } else if (per_line == 2) {
+    hn::LoadInterleaved2(d, words, out[0], out[1]);
+  } else if (per_line == 3) {
+    hn::LoadInterleaved3(d, words, out[0], out[1], out[2]);
+  } else {
+    hn::LoadInterleaved4(d, words, out[0], out[1], out[2], out[3]);
+  }
+}
+template <class D>
+HWY_INLINE void store_interleaved(D d, const hn::Vec<D>* v, std::int64_t per_line,
+                                  std::uint32_t* words) noexcept {
+  if (per_line == 1) {
+    hn::StoreU(v[0], d, words);
+  } else if (per_line == 2) {
+    hn::StoreInterleaved2(v[0], v[1], d, words);
+  } else if (per_line == 3) {
+    hn::StoreInterleaved3(v[0], v[1], v[2], d, words);
+  } else {
+    hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, words);
+  }
+}
+
 /// The codes of a group of lines, from their words and to them: `per_line` words of codes per line.
 template <class T>
 HWY_INLINE void store_codes_of_lanes(const std::uint32_t* starts, const std::uint32_t* ups,
@@ -237,6 +290,8 @@ HWY_INLINE void store_codes_of_lanes(const std::uint32_t* starts, const std::uin
   using Words = LaneWords<T>;
   constexpr std::int32_t kLanes = Words::kLanes;
   constexpr typename Words::DWord d;
+  const bool is_shuffled = count == kLanes && per_line <= kMostShuffled;
+  hn::Vec<decltype(d)> shuffled[kMostShuffled];
   for (std::int32_t word = 0; word < per_line; ++word) {
     auto start = hn::LoadU(d, starts + word / 2 * kLanes);
     auto up = hn::LoadU(d, ups + word / 2 * kLanes);
@@ -247,10 +302,15 @@ HWY_INLINE void store_codes_of_lanes(const std::uint32_t* starts, const std::uin
     auto code = hn::Or(spread_bits_of_lanes(hn::And(start, up)),
                        hn::ShiftLeft<1>(spread_bits_of_lanes(hn::AndNot(up, start))));
     if (word == 0) code = hn::Or(code, hn::Set(d, static_cast<std::uint32_t>(Code::plain)));
+    if (is_shuffled) {
+      shuffled[word] = code;
+      continue;
+    }
     HWY_ALIGN std::uint32_t lanes[kLanes];
     hn::Store(code, d, lanes);
     for (std::int32_t lane = 0; lane < count; ++lane) codes[lane * per_line + word] = lanes[lane];
   }
+  if (is_shuffled) store_interleaved(d, shuffled, per_line, codes);
 }
 
 /// Samples that start a segment, and those that do after a jump up.
@@ -261,12 +321,19 @@ HWY_INLINE void load_codes_of_lanes(const std::uint32_t* codes, std::int32_t cou
   using Words = LaneWords<T>;
   constexpr std::int32_t kLanes = Words::kLanes;
   constexpr typename Words::DWord d;
-  for (std::int32_t word = 0; word < per_line; ++word) {
+  const bool is_shuffled = count == kLanes && per_line <= kMostShuffled;
+  hn::Vec<decltype(d)> shuffled[kMostShuffled];
+  if (is_shuffled) load_interleaved(d, codes, per_line, shuffled);
+  const auto load_word = [&](std::int32_t word) HWY_ATTR {
+    if (is_shuffled) return shuffled[word];
     HWY_ALIGN std::uint32_t lanes[kLanes];
     for (std::int32_t lane = 0; lane < kLanes; ++lane) {
       lanes[lane] = codes[std::min(lane, count - 1) * per_line + word];
     }
-    const auto code = hn::Load(d, lanes);
+    return hn::Load(d, lanes);
+  };
+  for (std::int32_t word = 0; word < per_line; ++word) {
+    const auto code = load_word(word);
     const auto low = gather_bits_of_lanes(code);
     const auto high = gather_bits_of_lanes(hn::ShiftRight<1>(code));
     const auto put = [&](hn::Vec<typename Words::DWord> bits, std::uint32_t* words) HWY_ATTR {
