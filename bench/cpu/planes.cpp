@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "measure.h"
@@ -106,6 +107,9 @@ class Planes {
 /// The calls of a case, with memory that is kept from call to call.
 template <class T>
 class PlaneCalls {
+  // Of lambdas as layers have them: not in 16 bits.
+  using LamGradient = std::conditional_t<sizeof(T) == 2, float, T>;
+
  public:
   PlaneCalls(const PlaneCase& c, Layout layout)
       : planes_(c, layout),
@@ -156,8 +160,8 @@ class PlaneCalls {
   std::vector<T> x_;
   std::vector<T> y_;
   std::vector<T> grad_x_;
-  std::vector<T> row_gradients_;
-  std::vector<T> column_gradients_;
+  std::vector<LamGradient> row_gradients_;
+  std::vector<LamGradient> column_gradients_;
   tautstring::Problem2d problem_;
   tautstring::View grad_rows_;
   tautstring::View grad_cols_;

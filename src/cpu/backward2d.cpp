@@ -11,6 +11,7 @@
 
 #include "cpu/cpu_backend.h"
 #include "cpu/image_io.h"
+#include "cpu/image_stage.h"
 #include "cpu/image_tasks.h"
 #include "cpu/line_passes.h"
 #include "cpu/targets.h"
@@ -71,8 +72,11 @@ struct GradientScratch {
         tiles(scratch.take<T>(tile_size * tasks)) {}
 
   static std::size_t bytes(const Images& images, const ImageArray& grad_lam_rows,
-                           const ImageArray& grad_lam_cols, int tasks) noexcept {
+                           const ImageArray& grad_lam_cols, int tasks,
+                           std::int64_t together) noexcept {
     Scratch scratch(nullptr);
+    scratch.take<T>(stage_elements(images, together));
+    scratch.take<T>(stage_elements(images, together));
     GradientScratch(scratch, images, grad_lam_rows, grad_lam_cols, tasks);
     return scratch.used();
   }
@@ -94,18 +98,31 @@ struct GradientScratch {
 template <class T>
 class ImageGradient {
  public:
-  ImageGradient(const Backward2d& call, const GradientScratch<T>& scratch,
-                const Context& context) noexcept
+  ImageGradient(const Backward2d& call, Scratch& scratch, const Context& context,
+                std::int64_t together) noexcept
       : call_(call),
-        s_(scratch),
+        grad_y_(scratch, call.solved.images, call.grad_y, together, T()),
+        grad_x_(scratch, call.solved.images, call.grad_x, together, T()),
+        s_(scratch, call.solved.images, call.grad_lam_rows, call.grad_lam_cols,
+           concurrency(context)),
         context_(context),
         rows_(row_lines(call.solved.images)),
         columns_(column_lines(call.solved.images)) {}
 
-  void operator()(std::int64_t image) noexcept {
+  void operator()(std::int64_t first, std::int64_t last) noexcept {
+    first_ = first;
+    grad_y_.load(first, last);
+    for (std::int64_t image = first; image < last && !is_interrupted(context_); ++image) {
+      differentiate(image);
+    }
+    grad_x_.store(first, last);
+  }
+
+ private:
+  void differentiate(std::int64_t image) noexcept {
     const Images& images = call_.solved.images;
     const auto& kernels = chosen_cpu_target().kernels<T>();
-    kernels.load_pixels(call_.grad_y.image(images, image), images.height, images.width, s_.grad_y);
+    kernels.load_pixels(grad_y_.image(image, first_), images.height, images.width, s_.grad_y);
     // Only momentum reads what no iteration has written: as q_after, times 0.
     if (call_.solved.momentum != nullptr) std::fill_n(s_.q_next, s_.pixels, T(0));
     s_.lam_rows.clear();
@@ -120,8 +137,8 @@ class ImageGradient {
     }
     const bool sharp = call_.solved.mode == Mode::sharp;
     if (call_.grad_x.given) {
-      kernels.store_pixels({call_.grad_x.image(images, image), images.height, images.width,
-                            s_.grad_x, sharp ? s_.grad_y : nullptr, 0});
+      kernels.store_pixels({grad_x_.image(image, first_), images.height, images.width, s_.grad_x,
+                            sharp ? s_.grad_y : nullptr, 0});
     }
     const double sign = sharp ? -1 : 1;
     store_image(call_.grad_lam_rows, images, image,
@@ -130,7 +147,6 @@ class ImageGradient {
                 [&](std::int64_t i) { return sign * s_.lam_cols.at(i); });
   }
 
- private:
   [[nodiscard]] T momentum_of(std::int64_t image, int k, int done) const noexcept {
     if (call_.solved.momentum == nullptr || k >= done) return 0;
     return static_cast<T>(call_.solved.momentum[image * call_.solved.iterations + k]);
@@ -236,6 +252,9 @@ class ImageGradient {
   }
 
   const Backward2d& call_;
+  ImageStage<const void> grad_y_;
+  ImageStage<void> grad_x_;
+  std::int64_t first_ = 0;  // image of the group
   GradientScratch<T> s_;
   const Context context_;  // of the passes
   const Lines rows_;
@@ -245,14 +264,13 @@ class ImageGradient {
 template <class T>
 Status backward_in(const Backward2d& call, const Context& context) noexcept {
   const Images& images = call.solved.images;
+  const std::int64_t together = images_together(images, concurrency(context));
   const std::size_t bytes = GradientScratch<T>::bytes(
-      images, call.grad_lam_rows, call.grad_lam_cols, pass_tasks(images, context));
-  return ImageTasks(images, bytes, context).run([&](Scratch& scratch, const Context& passes) {
-    return ImageGradient<T>(call,
-                            GradientScratch<T>(scratch, images, call.grad_lam_rows,
-                                               call.grad_lam_cols, concurrency(passes)),
-                            passes);
-  });
+      images, call.grad_lam_rows, call.grad_lam_cols, pass_tasks(images, context), together);
+  return ImageTasks(images, bytes, context, together)
+      .run([&](Scratch& scratch, const Context& passes) {
+        return ImageGradient<T>(call, scratch, passes, together);
+      });
 }
 
 }  // namespace
@@ -262,9 +280,10 @@ std::size_t iterations_backward2d_workspace(const Images& images, const Context&
   largest.given = true;
   largest.height = images.height;
   largest.width = images.width;
-  const std::size_t bytes =
-      GradientScratch<double>::bytes(images, largest, largest, pass_tasks(images, context));
-  return ImageTasks(images, bytes, context).bytes();
+  const std::int64_t together = images_together(images, concurrency(context));
+  const std::size_t bytes = GradientScratch<double>::bytes(images, largest, largest,
+                                                           pass_tasks(images, context), together);
+  return ImageTasks(images, bytes, context, together).bytes();
 }
 
 Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept {

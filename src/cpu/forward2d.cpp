@@ -6,6 +6,7 @@
 #include "cpu/cpu_backend.h"
 #include "cpu/image_components.h"
 #include "cpu/image_iterations.h"
+#include "cpu/image_stage.h"
 #include "cpu/value_checks.h"
 #include "step/segment.h"
 
@@ -29,8 +30,11 @@ struct PolishScratch {
 };
 
 template <class T>
-std::size_t image_bytes(const Images& images, bool polishes, int tasks) noexcept {
+std::size_t image_bytes(const Images& images, bool polishes, int tasks,
+                        std::int64_t together) noexcept {
   Scratch scratch(nullptr);
+  scratch.take<T>(stage_elements(images, together));
+  scratch.take<T>(stage_elements(images, together));
   const IterationArrays<T> arrays(scratch, images, tasks);
   const PolishScratch polish(scratch, images, polishes);
   return scratch.used();
@@ -46,20 +50,33 @@ bool polishes(const Solver2d& solver) noexcept {
 template <class T>
 class ImageSolver {
  public:
-  ImageSolver(const Forward2d& call, Scratch& scratch, const Context& context) noexcept
+  ImageSolver(const Forward2d& call, Scratch& scratch, const Context& context,
+              std::int64_t together) noexcept
       : call_(call),
         images_(call.images),
         context_(context),
+        x_(scratch, call.images, call.x, together, T()),
+        y_(scratch, call.images, call.y, together, T()),
         iterations_(call.images, call.lam_rows, call.lam_cols,
                     IterationArrays<T>(scratch, call.images, concurrency(context)), context),
         s_(scratch, call.images, polishes(call.solver)) {}
 
-  void operator()(std::int64_t image) noexcept {
+  void operator()(std::int64_t first, std::int64_t last) noexcept {
+    first_ = first;
+    x_.load(first, last);
+    for (std::int64_t image = first; image < last && !is_interrupted(context_); ++image) {
+      solve(image);
+    }
+    y_.store(first, last);
+  }
+
+ private:
+  void solve(std::int64_t image) noexcept {
     const bool is_copied =
         EdgeLams(call_.lam_rows, images_, image).are_zero(images_.height, images_.width - 1) &&
         EdgeLams(call_.lam_cols, images_, image).are_zero(images_.height - 1, images_.width);
     if (is_copied) return copy(image);
-    if (!iterations_.load(call_.x, image)) return store_nan(image);
+    if (!iterations_.load(x_.image(image, first_), image)) return store_nan(image);
     iterations_.start(call_.start);
     double momentum = 0;
     Quality quality;
@@ -86,7 +103,6 @@ class ImageSolver {
     finish(image, quality);
   }
 
- private:
   [[nodiscard]] double* momentum_of(std::int64_t image) const noexcept {
     return call_.momentum + image * call_.solver.iterations;
   }
@@ -117,9 +133,8 @@ class ImageSolver {
     }
     const T offset = iterations_.offset();
     const bool sharp = call_.mode == Mode::sharp;
-    chosen_cpu_target().kernels<T>().store_pixels({call_.y.image(images_, image), images_.height,
-                                                   images_.width, y, sharp ? a.x : nullptr,
-                                                   offset});
+    chosen_cpu_target().kernels<T>().store_pixels(
+        {y_.image(image, first_), images_.height, images_.width, y, sharp ? a.x : nullptr, offset});
     if (!call_.wants_quality()) return;
     const bool is_stored_as_computed = call_.y.dtype == kDType<T> && offset == 0 && !sharp;
     if (!is_stored_as_computed) quality = quality_of_stored(image);
@@ -136,7 +151,7 @@ class ImageSolver {
   /// and by the offset.
   Quality quality_of_stored(std::int64_t image) noexcept {
     const IterationArrays<T>& a = iterations_.arrays();
-    const ImageSpan<void> stored = call_.y.image(images_, image);
+    const ImageSpan<void> stored = y_.image(image, first_);
     load_image({stored.data, stored.dtype, stored.row_stride, stored.column_stride}, images_.height,
                images_.width, a.q);
     const T offset = iterations_.offset();
@@ -172,8 +187,8 @@ class ImageSolver {
   /// directions of its samples. So the derivatives of all iterations are those of one. The columns
   /// are copied only for their codes.
   void copy(std::int64_t image) const noexcept {
-    const ImageSpan<const void> x = call_.x.image(images_, image);
-    const ImageSpan<void> y = call_.y.image(images_, image);
+    const ImageSpan<const void> x = x_.image(image, first_);
+    const ImageSpan<void> y = y_.image(image, first_);
     Forward1d call;
     call.rows = rows_of(iterations_.rows());
     call.x = rows_array(x, images_);
@@ -199,7 +214,8 @@ class ImageSolver {
 
   /// Stores NaN everywhere, and each line as one segment.
   void store_nan(std::int64_t image) const noexcept {
-    store_image(call_.y, images_, image, [](std::int64_t) { return kNan; });
+    store_image(y_.image(image, first_), images_.height, images_.width,
+                [](std::int64_t) { return kNan; });
     store_image(call_.dual, images_, image, [](std::int64_t) { return kNan; });
     const SavedPasses saved(images_);
     for (int k = 0; call_.partitions != nullptr && k < kept_iterations(); ++k) {
@@ -224,18 +240,21 @@ class ImageSolver {
   const Forward2d& call_;
   const Images& images_;
   const Context context_;  // of the passes
+  ImageStage<const void> x_;
+  ImageStage<void> y_;
+  std::int64_t first_ = 0;  // image of the group
   ImageIterations<T> iterations_;
   PolishScratch s_;
 };
 
 template <class T>
 Status forward_in(const Forward2d& call, const Context& context) noexcept {
-  return ImageTasks(
-             call.images,
-             image_bytes<T>(call.images, polishes(call.solver), pass_tasks(call.images, context)),
-             context)
+  const std::int64_t together = images_together(call.images, concurrency(context));
+  const std::size_t bytes = image_bytes<T>(call.images, polishes(call.solver),
+                                           pass_tasks(call.images, context), together);
+  return ImageTasks(call.images, bytes, context, together)
       .run([&](Scratch& scratch, const Context& passes) {
-        return ImageSolver<T>(call, scratch, passes);
+        return ImageSolver<T>(call, scratch, passes, together);
       });
 }
 
@@ -252,8 +271,10 @@ void store_empty(const Forward2d& call) noexcept {
 }  // namespace
 
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept {
-  return ImageTasks(images, image_bytes<double>(images, true, pass_tasks(images, context)), context)
-      .bytes();
+  const std::int64_t together = images_together(images, concurrency(context));
+  const std::size_t bytes =
+      image_bytes<double>(images, true, pass_tasks(images, context), together);
+  return ImageTasks(images, bytes, context, together).bytes();
 }
 
 Status forward2d(const Forward2d& call, const Context& context) noexcept {

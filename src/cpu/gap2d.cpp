@@ -28,11 +28,13 @@ class ImageGap {
     return scratch.used();
   }
 
-  void operator()(std::int64_t image) noexcept { call_.gap[image] = gap_of(image); }
+  void operator()(std::int64_t image, std::int64_t /*end*/) noexcept {
+    call_.gap[image] = gap_of(image);
+  }
 
  private:
   double gap_of(std::int64_t image) noexcept {
-    if (!iterations_.load(call_.x, image) || !load(image)) {
+    if (!iterations_.load(call_.x.image(call_.images, image), image) || !load(image)) {
       return std::numeric_limits<double>::quiet_NaN();
     }
     iterations_.start(call_.dual);

@@ -15,17 +15,30 @@
 
 namespace tautstring::detail {
 
+/// Rows of pixels that a loop takes as one: all of an image without gaps.
+struct PixelRows {
+  PixelRows(const ImageSpan<const void>& span, std::int32_t height, std::int32_t width) noexcept
+      : count(height), length(width) {
+    if (span.column_stride != 1 || span.row_stride != width) return;
+    count = 1;
+    length = std::int64_t{height} * width;
+  }
+  std::int32_t count;
+  std::int64_t length;
+};
+
 /// The pixels of an image of the caller, and where they go or come from: row by row.
 template <class Storage, class T>
 TAUTSTRING_FORCE_INLINE void load_pixels_of(const ImageSpan<const void>& from, std::int32_t height,
                                             std::int32_t width, T* to) noexcept {
-  for (std::int32_t r = 0; r < height; ++r) {
+  const PixelRows rows(from, height, width);
+  for (std::int32_t r = 0; r < rows.count; ++r) {
     const Storage* row = static_cast<const Storage*>(from.data) + r * from.row_stride;
-    T* pixels = to + std::int64_t{r} * width;
+    T* pixels = to + r * rows.length;
     if (from.column_stride == 1) {
-      for (std::int32_t c = 0; c < width; ++c) pixels[c] = from_storage<T>(row[c]);
+      for (std::int64_t c = 0; c < rows.length; ++c) pixels[c] = from_storage<T>(row[c]);
     } else {
-      for (std::int32_t c = 0; c < width; ++c) {
+      for (std::int64_t c = 0; c < rows.length; ++c) {
         pixels[c] = from_storage<T>(row[c * from.column_stride]);
       }
     }
@@ -57,37 +70,38 @@ struct PixelStore {
 
 template <class Storage, class T>
 TAUTSTRING_FORCE_INLINE void store_pixels_of(const PixelStore<T>& store) noexcept {
-  constexpr std::int32_t kTogether = 64;
+  constexpr std::int64_t kTogether = 64;
   const ImageSpan<void>& to = store.to;
-  for (std::int32_t r = 0; r < store.height; ++r) {
-    if constexpr (std::is_same_v<Storage, T>) {
-      if (store.x == nullptr && store.offset == 0 && to.column_stride == 1) {
-        std::copy_n(store.y + std::int64_t{r} * store.width, store.width,
-                    static_cast<T*>(to.data) + r * to.row_stride);
-        continue;
-      }
+  const PixelRows rows({to.data, to.dtype, to.row_stride, to.column_stride}, store.height,
+                       store.width);
+  for (std::int32_t r = 0; r < rows.count; ++r) {
+    if (store.x == nullptr && store.offset == 0 && to.column_stride == 1) {
+      const T* y = store.y + r * rows.length;
+      auto* row = static_cast<Storage*>(to.data) + r * to.row_stride;
+      for (std::int64_t c = 0; c < rows.length; ++c) row[c] = to_storage<Storage>(y[c]);
+      continue;
     }
-    for (std::int32_t first = 0; first < store.width; first += kTogether) {
-      const std::int32_t count = std::min(store.width - first, kTogether);
-      const std::int64_t at = std::int64_t{r} * store.width + first;
+    for (std::int64_t first = 0; first < rows.length; first += kTogether) {
+      const std::int64_t count = std::min(rows.length - first, kTogether);
+      const std::int64_t at = r * rows.length + first;
       T values[kTogether];
       Storage stored[kTogether];
       if (store.x != nullptr) {
-        for (std::int32_t c = 0; c < count; ++c)
+        for (std::int64_t c = 0; c < count; ++c)
           values[c] = mirror(store.x[at + c], store.y[at + c]);
       } else {
-        for (std::int32_t c = 0; c < count; ++c) values[c] = store.y[at + c];
+        for (std::int64_t c = 0; c < count; ++c) values[c] = store.y[at + c];
       }
       // Not adding 0 keeps the sign of -0.
       if (store.offset != 0) {
-        for (std::int32_t c = 0; c < count; ++c) values[c] += store.offset;
+        for (std::int64_t c = 0; c < count; ++c) values[c] += store.offset;
       }
-      for (std::int32_t c = 0; c < count; ++c) stored[c] = to_storage<Storage>(values[c]);
+      for (std::int64_t c = 0; c < count; ++c) stored[c] = to_storage<Storage>(values[c]);
       auto* row = static_cast<Storage*>(to.data) + r * to.row_stride + first * to.column_stride;
       if (to.column_stride == 1) {
-        for (std::int32_t c = 0; c < count; ++c) row[c] = stored[c];
+        for (std::int64_t c = 0; c < count; ++c) row[c] = stored[c];
       } else {
-        for (std::int32_t c = 0; c < count; ++c) row[c * to.column_stride] = stored[c];
+        for (std::int64_t c = 0; c < count; ++c) row[c * to.column_stride] = stored[c];
       }
     }
   }

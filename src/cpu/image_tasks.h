@@ -29,8 +29,10 @@ inline int pass_tasks(const Images& images, const Context& context) noexcept {
 
 class ImageTasks {
  public:
-  /// `image_bytes` is the scratch memory that one image takes besides that of its passes.
-  ImageTasks(const Images& images, std::size_t image_bytes, const Context& context) noexcept
+  /// `image_bytes` is the scratch memory that a task takes besides that of the passes, `together`
+  /// the number of images that it takes at a time.
+  ImageTasks(const Images& images, std::size_t image_bytes, const Context& context,
+             std::int64_t together = 1) noexcept
       : images_context_(context),
         passes_(context),
         call_context_(context),
@@ -40,15 +42,15 @@ class ImageTasks {
     passes_.workspace_size = std::max(workspace1d(rows_of(row_lines(images)), false, passes_),
                                       workspace1d(rows_of(column_lines(images)), false, passes_));
     task_bytes_ = image_bytes + passes_.workspace_size;
-    sharing_ = Sharing(images.count, 1, images_context_);
+    sharing_ = Sharing(images.count, together, images_context_);
   }
 
   [[nodiscard]] std::size_t bytes() const noexcept {
     return task_bytes_ * static_cast<std::size_t>(sharing_.tasks);
   }
 
-  /// make_worker(scratch, context of the passes) returns the function that is called with each
-  /// image.
+  /// make_worker(scratch, context of the passes) returns the function that is called with the first
+  /// and the end of the images that are taken at a time.
   template <class MakeWorker>
   [[nodiscard]] Status run(const MakeWorker& make_worker) const noexcept {
     const CallMemory memory(bytes(), call_context_, kWorkspace2d);
@@ -56,9 +58,7 @@ class ImageTasks {
     for_each_chunk(sharing_, memory.block(), task_bytes_, images_context_, [&](Scratch& scratch) {
       Context passes = passes_;
       passes.workspace = scratch.take<std::byte>(static_cast<std::int64_t>(passes.workspace_size));
-      return [worker = make_worker(scratch, passes)](std::int64_t image, std::int64_t) mutable {
-        worker(image);
-      };
+      return make_worker(scratch, passes);
     });
     return {};
   }

@@ -37,7 +37,7 @@ class ComponentGradient {
   ComponentGradient(const Backward2d& call, Scratch& scratch) noexcept
       : call_(call), images_(call.solved.images), s_(scratch, images_) {}
 
-  void operator()(std::int64_t image) noexcept {
+  void operator()(std::int64_t image, std::int64_t /*end*/) noexcept {
     const bool sharp = call_.solved.mode == Mode::sharp;
     load_image(call_.grad_y.image(images_, image), images_.height, images_.width, s_.values);
     s_.find(call_.solved, image);
@@ -83,7 +83,7 @@ class ComponentTangent {
   ComponentTangent(const Jvp2d& call, Scratch& scratch) noexcept
       : call_(call), images_(call.solved.images), s_(scratch, images_) {}
 
-  void operator()(std::int64_t image) noexcept {
+  void operator()(std::int64_t image, std::int64_t /*end*/) noexcept {
     const std::int64_t pixels = std::int64_t{images_.height} * images_.width;
     if (call_.tangent_x.given) {
       load_image(call_.tangent_x.image(images_, image), images_.height, images_.width, s_.values);

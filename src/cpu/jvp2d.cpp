@@ -48,7 +48,7 @@ class ImageTangent {
         rows_(row_lines(call.solved.images)),
         columns_(column_lines(call.solved.images)) {}
 
-  void operator()(std::int64_t image) noexcept {
+  void operator()(std::int64_t image, std::int64_t /*end*/) noexcept {
     const SolvedImages& solved = call_.solved;
     const Images& images = solved.images;
     if (call_.tangent_x.given) {

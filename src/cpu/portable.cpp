@@ -309,7 +309,12 @@ constexpr VectorKernels<T> kKernels = {
 
 }  // namespace
 
-constinit const CpuTarget kPortableTarget = {"portable", kKernels<float>, kKernels<double>, 0,
-                                             nullptr};
+constinit const CpuTarget kPortableTarget = {
+    "portable",
+    kKernels<float>,
+    kKernels<double>,
+    {gather_columns<std::uint16_t>, scatter_columns<std::uint16_t>},
+    0,
+    nullptr};
 
 }  // namespace tautstring::detail

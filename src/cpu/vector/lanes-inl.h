@@ -288,7 +288,21 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const hn::TFromD<D>* x, const TI* from) {
 /// elements.
 template <class D>
 HWY_INLINE void transpose_blocks(D d, const hn::Vec<D>* v, hn::Vec<D>* out) {
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+  if constexpr (sizeof(hn::TFromD<D>) == 2) {
+    // Pairs of neighbours first, then these as elements of twice the size.
+    const hn::RepartitionToWide<D> dw;
+    hn::Vec<decltype(dw)> lower[4], upper[4], out_lower[4], out_upper[4];
+    TAUTSTRING_UNROLL for (int i = 0; i < 4; ++i) {
+      lower[i] = hn::BitCast(dw, hn::InterleaveLower(d, v[2 * i], v[2 * i + 1]));
+      upper[i] = hn::BitCast(dw, hn::InterleaveUpper(d, v[2 * i], v[2 * i + 1]));
+    }
+    transpose_blocks(dw, lower, out_lower);
+    transpose_blocks(dw, upper, out_upper);
+    TAUTSTRING_UNROLL for (int i = 0; i < 4; ++i) {
+      out[i] = hn::BitCast(d, out_lower[i]);
+      out[4 + i] = hn::BitCast(d, out_upper[i]);
+    }
+  } else if constexpr (sizeof(hn::TFromD<D>) == 4) {
     const hn::RepartitionToWide<D> dw;
     const auto a = hn::BitCast(dw, hn::InterleaveLower(d, v[0], v[1]));
     const auto b = hn::BitCast(dw, hn::InterleaveUpper(d, v[0], v[1]));

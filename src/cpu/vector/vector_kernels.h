@@ -98,10 +98,19 @@ struct VectorKernels {
   void (*extrapolate)(const AcceleratedStep<T>&, std::int64_t count, T momentum) noexcept;
 };
 
+/// VectorKernels' gather_columns and scatter_columns for elements of 16 bits.
+struct ColumnsOf16Bits {
+  void (*gather)(const std::uint16_t* from, std::int64_t stride, std::int32_t rows, std::int32_t n,
+                 std::uint16_t* to, std::int64_t pitch) noexcept;
+  void (*scatter)(const std::uint16_t* from, std::int64_t pitch, std::int32_t rows, std::int32_t n,
+                  std::uint16_t* to, std::int64_t stride) noexcept;
+};
+
 struct CpuTarget {
   const char* name;
   VectorKernels<float> float32;
   VectorKernels<double> float64;
+  ColumnsOf16Bits columns16;
   std::int32_t newton_lanes;  // 0: not available
   void (*newton)(NewtonLanes&) noexcept;
 

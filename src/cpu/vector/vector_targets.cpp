@@ -20,6 +20,7 @@
 #include "hwy/highway.h"
 // portable.cpp takes the place of Highway's own scalar target.
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+#include "cpu/vector/columns-inl.h"
 #include "cpu/vector/find_jumps-inl.h"
 #include "cpu/vector/gradients-inl.h"
 #include "cpu/vector/line_average-inl.h"
@@ -73,6 +74,9 @@ inline constexpr VectorKernels<T> kKernels = {
     .extrapolate = extrapolate<T>,
 };
 
+inline constexpr ColumnsOf16Bits kColumns16 = {gather_columns<std::uint16_t>,
+                                               scatter_columns<std::uint16_t>};
+
 }  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif
@@ -84,20 +88,33 @@ namespace tautstring::detail {
 namespace {
 
 #if HWY_TARGETS & HWY_AVX3
-constexpr CpuTarget kAvx512 = {"avx512", N_AVX3::kKernels<float>, N_AVX3::kKernels<double>,
-                               N_AVX3::kNewtonLanes, N_AVX3::newton_in_lanes};
+constexpr CpuTarget kAvx512 = {
+    "avx512",           N_AVX3::kKernels<float>, N_AVX3::kKernels<double>,
+    N_AVX3::kColumns16, N_AVX3::kNewtonLanes,    N_AVX3::newton_in_lanes};
 #endif
 #if HWY_TARGETS & HWY_AVX2
-constexpr CpuTarget kAvx2 = {"avx2", N_AVX2::kKernels<float>, N_AVX2::kKernels<double>,
-                             N_AVX2::kNewtonLanes, N_AVX2::newton_in_lanes};
+constexpr CpuTarget kAvx2 = {"avx2",
+                             N_AVX2::kKernels<float>,
+                             N_AVX2::kKernels<double>,
+                             N_AVX2::kColumns16,
+                             N_AVX2::kNewtonLanes,
+                             N_AVX2::newton_in_lanes};
 #endif
 #if HWY_TARGETS & HWY_SSE4
-constexpr CpuTarget kSse4 = {"sse4", N_SSE4::kKernels<float>, N_SSE4::kKernels<double>,
-                             N_SSE4::kNewtonLanes, N_SSE4::newton_in_lanes};
+constexpr CpuTarget kSse4 = {"sse4",
+                             N_SSE4::kKernels<float>,
+                             N_SSE4::kKernels<double>,
+                             N_SSE4::kColumns16,
+                             N_SSE4::kNewtonLanes,
+                             N_SSE4::newton_in_lanes};
 #endif
 #if HWY_TARGETS & HWY_NEON
-constexpr CpuTarget kNeon = {"neon", N_NEON::kKernels<float>, N_NEON::kKernels<double>,
-                             N_NEON::kNewtonLanes, N_NEON::newton_in_lanes};
+constexpr CpuTarget kNeon = {"neon",
+                             N_NEON::kKernels<float>,
+                             N_NEON::kKernels<double>,
+                             N_NEON::kColumns16,
+                             N_NEON::kNewtonLanes,
+                             N_NEON::newton_in_lanes};
 #endif
 
 }  // namespace
