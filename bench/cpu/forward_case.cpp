@@ -64,6 +64,12 @@ std::vector<ForwardCase> forward_cases() {
   }
   add_each_lam({.group = "rows", .data = {&kWalk, 14336, 224}, .with_peers = true});
 
+  for (const Family* family : {&kNoise, &kWalk, &kSine}) {
+    for (const std::int64_t n : {1000, 4096, 16'384, 65'535}) {
+      add_each_lam({.group = "single", .data = {family, 1, n}, .with_peers = true});
+    }
+  }
+
   const ForwardCase signal = {
       .group = "signal", .data = {&kNoise, 1, 10'000'000}, .threads = {1, 2}, .with_peers = true};
   add_each_lam(signal);

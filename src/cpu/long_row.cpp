@@ -280,7 +280,7 @@ void LongRow<T>::take_off(T offset, const Context& threads) noexcept {
 template <class T>
 void LongRow<T>::find_cuts(const Context& threads) noexcept {
   const CutFinder<T> finder(tube_, kernels_);
-  plan_ = finder.plan(s_.codes, s_.tasks[0].jobs);
+  plan_ = finder.plan(CutLimits::of_long_row(n_), s_.codes, s_.tasks[0].jobs);
   stretch_ = std::clamp(plan_.reach, kShortestStretch, kLongestStretch);
   if (plan_.count == 0) return;
   const std::int32_t share = divide_up(plan_.count, concurrency(threads));

@@ -16,20 +16,13 @@ namespace {
 template <class T>
 void find_jumps(const LaneJobs<T>& jobs, JobEnd end, LaneShape /*shape*/,
                 FoundJumps& found) noexcept {
-  for (std::int32_t j = 0; j < jobs.count; ++j) {
-    const DirectJob<T> job = {.x = jobs.x,
-                              .edge_lam = jobs.edge_lam,
-                              .first = jobs.first[j],
-                              .last = jobs.last[j],
-                              .lam = jobs.lam[j],
-                              .u_start = jobs.u_start == nullptr ? T{0} : jobs.u_start[j],
-                              .u_end = jobs.u_end == nullptr ? T{0} : jobs.u_end[j]};
+  for_each_job(jobs, [&](const DirectJob<T>& job) {
     const HandedOver rest = end == JobEnd::row ? find_jumps_directly<JobEnd::row>(job, found.codes)
                             : end == JobEnd::piece
                                 ? find_jumps_directly<JobEnd::piece>(job, found.codes)
                                 : find_jumps_directly<JobEnd::open>(job, found.codes);
     if (rest.sample >= 0) found.handed_over[found.handed_over_count++] = rest;
-  }
+  });
 }
 
 template <class T>

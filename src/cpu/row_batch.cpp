@@ -24,6 +24,9 @@ constexpr std::int32_t kStretch = 4096;
 /// Up to this many jobs, the plain code is faster.
 constexpr std::int32_t kFewJobs = 2;
 
+/// Fewer rows than a lane per so many are searched in pieces: one by one, in all lanes.
+constexpr std::int32_t kRowsPerLane = 4;
+
 /// lam if it is one number, made finite: with an infinite lam nothing jumps.
 template <class T>
 T finite_lam(const RowLam& lam) noexcept {
@@ -74,6 +77,7 @@ void TileScratch<T>::cut(Scratch& scratch, const TileLayout& layout) noexcept {
   path = scratch.take<RowPath>(layout.rows);
   handed_over = scratch.take<HandedOver>(layout.rows);
   knots = scratch.take<Knot>(2 * std::int64_t{layout.n});
+  split = RowSplitScratch<T>(scratch);
   const std::int64_t stretch =
       std::int64_t{layout.together} * layout.pitch + std::int64_t{2} * kSegmentSlack;
   segments.starts = scratch.take<SegmentStart>(stretch);
@@ -213,8 +217,10 @@ void RowBatch<T>::find_jumps() noexcept {
                       .lam = t_.lam,
                       .x = t_.x,
                       .edge_lam = per_edge() ? t_.edge_lam : nullptr};
+  const bool splits = used_ <= kernels_.lanes / kRowsPerLane && layout_.n >= kShortestSplit;
   for (std::int32_t slot = 0; slot < used_; ++slot) {
     if (t_.path[slot] != RowPath::lanes) continue;
+    if (splits && split(slot)) continue;
     t_.first[jobs.count] = static_cast<std::int32_t>(slot * layout_.pitch);
     t_.last[jobs.count] = t_.first[jobs.count] + layout_.n - 1;
     t_.lam[jobs.count++] = t_.row_lam[slot];
@@ -224,10 +230,23 @@ void RowBatch<T>::find_jumps() noexcept {
   std::fill_n(t_.last + jobs.count, kLaneSlack, kNoJob);
   std::fill_n(t_.lam + jobs.count, kLaneSlack, T{0});
   FoundJumps found = {.codes = t_.codes, .handed_over = t_.handed_over};
-  const auto find =
-      jobs.count > kFewJobs ? kernels_.find_jumps : kPortableTarget.kernels<T>().find_jumps;
-  find(jobs, JobEnd::row, choose_shape(jobs), found);
+  if (jobs.count > kFewJobs) {
+    kernels_.find_jumps(jobs, JobEnd::row, choose_shape(jobs), found);
+  } else {
+    kPortableTarget.kernels<T>().find_jumps(jobs, JobEnd::row, LaneShape::medium_segments, found);
+  }
   for (std::int32_t i = 0; i < found.handed_over_count; ++i) pull_string(found.handed_over[i]);
+}
+
+/// Whether the jumps of a row were found in pieces.
+template <class T>
+bool RowBatch<T>::split(std::int32_t slot) const noexcept {
+  const std::int64_t first = slot * layout_.pitch;
+  const RowTube<T> row = {.x = t_.x + first,
+                          .edge_lam = per_edge() ? t_.edge_lam + first : nullptr,
+                          .lam = t_.row_lam[slot],
+                          .n = layout_.n};
+  return find_jumps_in_pieces(row, kernels_, t_.split, t_.codes + first);
 }
 
 /// Solves the rest of a row that the direct method would read again too often.

@@ -8,6 +8,7 @@
 #include "cpu/bounded_lam.h"
 #include "cpu/row_path.h"
 #include "cpu/row_places.h"
+#include "cpu/row_split.h"
 #include "cpu/targets.h"
 #include "step/fast_taut_string.h"
 #include "step/row/scratch.h"
@@ -47,6 +48,7 @@ struct TileScratch {
   T* row_lam = nullptr;
 
   Knot* knots = nullptr;
+  RowSplitScratch<T> split;
   SegmentList<T> segments;
 
  private:
@@ -89,6 +91,7 @@ class RowBatch {
   void write_all() noexcept;
   void pack_all() noexcept;
 
+  [[nodiscard]] bool split(std::int32_t slot) const noexcept;
   [[nodiscard]] bool per_edge() const noexcept { return is_per_edge(call_.lam); }
   [[nodiscard]] bool is_solved(std::int32_t slot) const noexcept {
     return t_.path[slot] == RowPath::lanes || t_.path[slot] == RowPath::flat;

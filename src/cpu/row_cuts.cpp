@@ -9,8 +9,7 @@ namespace tautstring::detail {
 namespace {
 
 /// Places at which it is measured how far searches go until they meet.
-constexpr std::int32_t kProbes = 4;
-constexpr std::int32_t kFewProbes = 1;  // this many need not meet
+constexpr std::int32_t kMostProbes = 4;
 
 constexpr std::int32_t kShortestReach = 16;
 
@@ -72,16 +71,22 @@ void JobScratch<T>::end_jobs(std::int32_t count) const noexcept {
   std::fill_n(u_end + count, kLaneSlack, T{0});
 }
 
+CutLimits CutLimits::of_long_row(std::int32_t n) noexcept {
+  return {kShortestPiece / 4, n / (2 * kFewestReachesAPiece * kMostLanes), kMostProbes};
+}
+
 template <class T>
-CutPlan CutFinder<T>::plan(Code* codes, const JobScratch<T>& jobs) const noexcept {
+CutPlan CutFinder<T>::plan(CutLimits limits, Code* codes,
+                           const JobScratch<T>& jobs) const noexcept {
   const std::int32_t n = tube_.n;
-  CutPlan plan = {.n = n, .reach = measure_reach(codes, jobs)};
+  CutPlan plan = {.n = n, .reach = measure_reach(limits, codes, jobs)};
   if (plan.reach == 0) return plan;
   std::int32_t pieces = n / std::max(kShortestPiece, kReachesAPiece * plan.reach);
   if (pieces >= kMostLanes) {
     pieces = pieces / kMostLanes * kMostLanes;
   } else {
-    const std::int32_t shortest = std::max(kShortestPiece / 4, kFewestReachesAPiece * plan.reach);
+    const std::int32_t shortest =
+        std::max(limits.shortest_piece, kFewestReachesAPiece * plan.reach);
     pieces = std::clamp(n / shortest, 1, kMostLanes);
   }
   plan.spacing = n / pieces / (2 * kLine) * (2 * kLine) + kLine;
@@ -92,12 +97,14 @@ CutPlan CutFinder<T>::plan(Code* codes, const JobScratch<T>& jobs) const noexcep
 
 /// Returns how far most pairs of searches read until they meet; 0: too far.
 template <class T>
-std::int32_t CutFinder<T>::measure_reach(Code* codes, const JobScratch<T>& jobs) const noexcept {
-  std::int32_t count = kProbes;
-  std::int32_t places[kProbes];
-  Cut cuts[kProbes];
-  for (std::int32_t i = 0; i < kProbes; ++i) {
-    places[i] = static_cast<std::int32_t>(std::int64_t{tube_.n} * (i + 1) / (kProbes + 1));
+std::int32_t CutFinder<T>::measure_reach(CutLimits limits, Code* codes,
+                                         const JobScratch<T>& jobs) const noexcept {
+  const std::int32_t few = limits.probes / 4;  // this many need not meet
+  std::int32_t count = limits.probes;
+  std::int32_t places[kMostProbes];
+  Cut cuts[kMostProbes];
+  for (std::int32_t i = 0; i < limits.probes; ++i) {
+    places[i] = static_cast<std::int32_t>(std::int64_t{tube_.n} * (i + 1) / (limits.probes + 1));
     jobs.pairs[i] = start_pair(places[i], i);
   }
   std::int32_t reach = kShortestReach;
@@ -106,10 +113,10 @@ std::int32_t CutFinder<T>::measure_reach(Code* codes, const JobScratch<T>& jobs)
       jobs.pairs[j].limit = places[jobs.pairs[j].cut] + reach;
     }
     count = search_on(count, cuts, codes, jobs);
-    if (count <= kFewProbes) return reach;
-    if (reach > tube_.n / (2 * kFewestReachesAPiece * kMostLanes)) break;
+    if (count <= few) return reach;
+    if (reach > limits.reach) break;
   }
-  return count <= kProbes / 2 ? reach : 0;
+  return count <= limits.probes - 2 ? reach : 0;
 }
 
 template <class T>
@@ -143,7 +150,7 @@ std::int32_t CutFinder<T>::search_on(std::int32_t count, Cut* cuts, Code* codes,
     const SearchPair pair = jobs.pairs[j];
     const bool met = pair.below.sample == pair.above.sample && pair.below.code == pair.above.code;
     if (met) {
-      cuts[pair.cut] = pair.below;
+      cuts[pair.cut] = {pair.below.sample, pair.below.code, pair.limit};
     } else {
       jobs.pairs[left++] = pair;
     }
@@ -169,7 +176,8 @@ void CutFinder<T>::search_on(std::int32_t count, Cut SearchPair::*which, Code* c
   jobs.end_jobs(count);
   clear_codes();
   FoundJumps found = {.codes = codes, .handed_over = jobs.handed_over};
-  const auto find = count > few_jobs(kernels_.lanes, jobs.last[0] - jobs.first[0])
+  const std::int32_t length = jobs.last[0] - jobs.first[0];
+  const auto find = count > few_jobs(kernels_.lanes, length)
                         ? kernels_.find_jumps
                         : kPortableTarget.kernels<T>().find_jumps;
   find({.count = count,
@@ -179,7 +187,8 @@ void CutFinder<T>::search_on(std::int32_t count, Cut SearchPair::*which, Code* c
         .u_start = jobs.u_start,
         .x = tube_.x,
         .edge_lam = tube_.edge_lam},
-       JobEnd::open, LaneShape::long_segments, found);
+       JobEnd::open,
+       length <= kShortestReach ? LaneShape::single_samples : LaneShape::long_segments, found);
   for (std::int32_t j = 0; j < count; ++j) {
     const std::int32_t at = last_start(codes, jobs.first[j], jobs.last[j] + 1);
     if (at > jobs.first[j]) jobs.pairs[j].*which = {at, codes[at]};

@@ -21,8 +21,8 @@ namespace tautstring::detail {
 /// Jobs that a task searches at a time.
 inline constexpr std::int32_t kJobsATime = 128;
 
-/// Up to this many jobs the plain code is faster; with long segments its branches are easy to
-/// predict.
+/// Up to this many jobs the plain code is faster; with long segments its branches are
+/// easy to predict.
 [[nodiscard]] constexpr std::int32_t few_jobs(std::int32_t lanes, std::int32_t length) noexcept {
   constexpr std::int32_t kLong = 4096;
   return length < kLong ? 2 : std::max(lanes / 4, 2);
@@ -33,6 +33,7 @@ inline constexpr std::int32_t kJobsATime = 128;
 struct Cut {
   std::int32_t sample;
   Code code;
+  std::int32_t read = 0;  // of a cut that was found: the searches needed the samples before this
 };
 
 [[nodiscard]] inline bool is_found(Cut cut) noexcept {
@@ -79,6 +80,16 @@ struct JobScratch {
   SearchPair* pairs = nullptr;
 };
 
+/// How short pieces may be, and how far searches may go until they meet.
+struct CutLimits {
+  std::int32_t shortest_piece;
+  std::int32_t reach;
+  std::int32_t probes;  // places where the reach is measured, at most kMostProbes
+
+  /// For rows of n samples that are long enough to fill all lanes.
+  [[nodiscard]] static CutLimits of_long_row(std::int32_t n) noexcept;
+};
+
 /// The places from which cuts are searched: `spacing` apart, and one close to the end of the row.
 struct CutPlan {
   /// Upper bound on the number of places in a row of n samples.
@@ -106,7 +117,8 @@ class CutFinder {
       : tube_(tube), kernels_(kernels) {}
 
   /// `codes` has room for the row; its contents are undefined afterwards.
-  [[nodiscard]] CutPlan plan(Code* codes, const JobScratch<T>& jobs) const noexcept;
+  [[nodiscard]] CutPlan plan(CutLimits limits, Code* codes,
+                             const JobScratch<T>& jobs) const noexcept;
 
   /// Searches for cuts [first, last) and writes them to the same elements of `cuts`. `codes` has
   /// room for those samples; its contents are undefined afterwards.
@@ -114,7 +126,8 @@ class CutFinder {
             const JobScratch<T>& jobs) const noexcept;
 
  private:
-  [[nodiscard]] std::int32_t measure_reach(Code* codes, const JobScratch<T>& jobs) const noexcept;
+  [[nodiscard]] std::int32_t measure_reach(CutLimits limits, Code* codes,
+                                           const JobScratch<T>& jobs) const noexcept;
   std::int32_t search_on(std::int32_t count, Cut* cuts, Code* codes,
                          const JobScratch<T>& jobs) const noexcept;
   void search_on(std::int32_t count, Cut SearchPair::*which, Code* codes,

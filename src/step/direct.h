@@ -30,6 +30,14 @@ enum class JobEnd : std::uint8_t {
 
 inline constexpr int kCreditShift = 2;
 
+/// The credit that a job of n samples starts with: enough for long segments at its beginning.
+inline constexpr int kFirstCreditShift = 3;
+inline constexpr std::int32_t kFirstCredit = 512;
+[[nodiscard]] constexpr std::int32_t first_credit(std::int32_t n) noexcept {
+  const std::int32_t part = n >> kFirstCreditShift;
+  return n < kFirstCredit ? n : part < kFirstCredit ? kFirstCredit : part;
+}
+
 /// Samples first .. last of x.
 template <class T>
 struct DirectJob {
@@ -53,7 +61,7 @@ inline constexpr HandedOver kFinished = {-1, Code::continues};
 /// Writes a code at every sample after a jump; returns where it gave up, or kFinished.
 template <JobEnd kEnd, class T>
 constexpr HandedOver find_jumps_directly(const DirectJob<T>& job, Code* codes) noexcept {
-  std::int32_t credit = job.last - job.first + 1;
+  std::int32_t credit = first_credit(job.last - job.first + 1);
   std::int32_t first = job.first;  // of the segment
   T u_start = job.u_start;
   T high = 0;

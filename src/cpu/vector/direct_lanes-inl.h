@@ -15,6 +15,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "cpu/vector/lane_jobs.h"
@@ -115,6 +116,10 @@ class DirectLanes {
       if (kNoted && noted_ > kNotes - kGroups * kLanes * 2) write_notes();
     }
     write_notes();
+    if constexpr (kEnd == JobEnd::open) {
+      const auto least = hn::GetLane(hn::MinOfLanes(di, least_credit_));
+      found_.least_credit = std::min(found_.least_credit, static_cast<std::int32_t>(least));
+    }
   }
 
  private:
@@ -151,10 +156,16 @@ class DirectLanes {
       g.u_end = hn::IfThenElse(wanted_values, u_end, g.u_end);
     }
     g.code = hn::IfThenZeroElse(wanted, g.code);
-    g.credit = hn::IfThenElse(wanted, hn::Add(hn::Sub(last, first), one), g.credit);
+    g.credit = hn::IfThenElse(wanted, first_credits(hn::Add(hn::Sub(last, first), one)), g.credit);
     const MI none_left = hn::And(wanted, hn::Lt(last, hn::Zero(di)));
     g.alive = hn::AndNot(hn::RebindMask(d, none_left), g.alive);
     next_ = std::min(next_ + static_cast<std::int32_t>(hn::CountTrue(di, wanted)), jobs_.count);
+  }
+
+  HWY_INLINE VI first_credits(VI lengths) const noexcept {
+    if (jobs_.credit != 0) return hn::Set(di, static_cast<TI>(jobs_.credit));
+    const VI part = hn::ShiftRight<kFirstCreditShift>(lengths);
+    return hn::Min(lengths, hn::Max(part, hn::Set(di, TI{kFirstCredit})));
   }
 
   HWY_INLINE void advance(Group (&g)[kGroups]) noexcept {
@@ -332,7 +343,10 @@ class DirectLanes {
     g.k = hn::IfThenElse(stopped_index, segment_last, g.k);
     g.k0 = hn::IfThenElse(stopped_index, next_first, g.k0);
     const MI finished = hn::Or(ended, exhausted);
-    if (!hn::AllFalse(di, finished)) take_jobs(g, finished);
+    if (!hn::AllFalse(di, finished)) {
+      if constexpr (kEnd == JobEnd::open) least_credit_ = least_of(least_credit_, ended, g.credit);
+      take_jobs(g, finished);
+    }
     g.fresh = hn::And(stopped, g.alive);
   }
 
@@ -379,6 +393,10 @@ class DirectLanes {
     }
   }
 
+  static HWY_INLINE VI least_of(VI least, MI where, VI v) noexcept {
+    return hn::IfThenElse(where, hn::Min(least, v), least);
+  }
+
   HWY_INLINE void write_notes() noexcept {
     TAUTSTRING_UNROLL for (std::size_t i = 0; i < noted_; ++i) {
       const auto note = static_cast<std::uint32_t>(notes_[i]);
@@ -390,6 +408,7 @@ class DirectLanes {
   const LaneJobs<T>& jobs_;
   FoundJumps& found_;
   std::int32_t next_ = 0;
+  VI least_credit_ = hn::Set(di, TI{std::numeric_limits<std::int32_t>::max()});
   std::size_t noted_ = 0;
   HWY_ALIGN TI notes_[kNoted ? kNotes : 1];
 };

@@ -49,13 +49,14 @@ void find_jumps_of(const LaneJobs<T>& jobs, LaneShape shape, FoundJumps& found) 
   }
 }
 
-/// One lam per edge is rare, so two variants are enough.
-template <class T, JobEnd kEnd>
-void find_jumps_by_edge(const LaneJobs<T>& jobs, LaneShape shape, FoundJumps& found) noexcept {
+/// For what is rare, or short: one lam per edge, and open ends.
+template <class T, JobEnd kEnd, bool kEdges>
+void find_jumps_in_two_shapes(const LaneJobs<T>& jobs, LaneShape shape,
+                              FoundJumps& found) noexcept {
   if (shape == LaneShape::single_samples) {
-    run_lanes<T, SingleSamples, kEnd, true>(jobs, found);
+    run_lanes<T, SingleSamples, kEnd, kEdges>(jobs, found);
   } else {
-    run_lanes<T, MediumSegments<T>, kEnd, true>(jobs, found);
+    run_lanes<T, MediumSegments<T>, kEnd, kEdges>(jobs, found);
   }
 }
 
@@ -63,14 +64,14 @@ template <class T>
 void find_jumps(const LaneJobs<T>& jobs, JobEnd end, LaneShape shape, FoundJumps& found) noexcept {
   const bool by_edge = jobs.edge_lam != nullptr;
   if (end == JobEnd::row) {
-    by_edge ? find_jumps_by_edge<T, JobEnd::row>(jobs, shape, found)
+    by_edge ? find_jumps_in_two_shapes<T, JobEnd::row, true>(jobs, shape, found)
             : find_jumps_of<T, JobEnd::row>(jobs, shape, found);
   } else if (end == JobEnd::piece) {
-    by_edge ? find_jumps_by_edge<T, JobEnd::piece>(jobs, shape, found)
+    by_edge ? find_jumps_in_two_shapes<T, JobEnd::piece, true>(jobs, shape, found)
             : find_jumps_of<T, JobEnd::piece>(jobs, shape, found);
   } else {
-    by_edge ? run_lanes<T, MediumSegments<T>, JobEnd::open, true>(jobs, found)
-            : run_lanes<T, MediumSegments<T>, JobEnd::open, false>(jobs, found);
+    by_edge ? find_jumps_in_two_shapes<T, JobEnd::open, true>(jobs, shape, found)
+            : find_jumps_in_two_shapes<T, JobEnd::open, false>(jobs, shape, found);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "step/direct.h"
 #include "tautstring/partition.h"
@@ -22,6 +23,7 @@ struct LaneJobs {
   const T* u_end = nullptr;    // by job: after it (JobEnd::piece)
   const T* x = nullptr;
   const T* edge_lam = nullptr;  // by sample: lam of the edge after it, 0 after a row; null: `lam`
+  std::int32_t credit = 0;      // that each job starts with; 0: first_credit of its samples
 };
 
 inline constexpr std::int32_t kLaneSlack = 16;
@@ -35,6 +37,22 @@ struct FoundJumps {
   Code* codes = nullptr;
   HandedOver* handed_over = nullptr;  // room for one per job
   std::int32_t handed_over_count = 0;
+  /// JobEnd::open: the least credit that a job ended with, in vector code.
+  std::int32_t least_credit = std::numeric_limits<std::int32_t>::max();
 };
+
+/// Calls use(job) for one job after the other.
+template <class T, class Use>
+constexpr void for_each_job(const LaneJobs<T>& jobs, const Use& use) noexcept {
+  for (std::int32_t j = 0; j < jobs.count; ++j) {
+    use(DirectJob<T>{.x = jobs.x,
+                     .edge_lam = jobs.edge_lam,
+                     .first = jobs.first[j],
+                     .last = jobs.last[j],
+                     .lam = jobs.lam[j],
+                     .u_start = jobs.u_start == nullptr ? T{0} : jobs.u_start[j],
+                     .u_end = jobs.u_end == nullptr ? T{0} : jobs.u_end[j]});
+  }
+}
 
 }  // namespace tautstring::detail

@@ -68,7 +68,7 @@ struct Found {
     take_jobs(block.get());
     const detail::CutFinder<T> finder(row.tube, kernels);
     std::vector<Code> codes(kLength + detail::kReadAhead, Code::plain);
-    plan = finder.plan(codes.data(), jobs);
+    plan = finder.plan(detail::CutLimits::of_long_row(kLength), codes.data(), jobs);
     cuts.resize(static_cast<std::size_t>(plan.count));
     for (std::int32_t c = 0; c < plan.count; c += together) {
       finder.find(plan, c, std::min(c + together, plan.count), cuts.data(), codes.data(), jobs);
