@@ -10,7 +10,7 @@
 // up (Condat, IEEE Signal Process. Lett. 20, 2013).
 //
 // After each jump the method goes back to the end of the segment, which makes it fast on noise and
-// quadratic on a ramp. Hence the credit: a job may read as many samples again as it has, plus
+// quadratic on a ramp. Hence the credit: a job may read some samples again (first_credit), plus
 // 2^kCreditShift for each sample of a finished segment. A job that has used this up is handed over
 // to the taut string at a jump; as the state after a jump is that of a new start, nothing is lost.
 #pragma once
@@ -30,7 +30,8 @@ enum class JobEnd : std::uint8_t {
 
 inline constexpr int kCreditShift = 2;
 
-/// The credit that a job of n samples starts with: enough for long segments at its beginning.
+/// The credit that a row of n samples starts with: enough for long segments at its beginning. Parts
+/// of a row start with one for each sample.
 inline constexpr int kFirstCreditShift = 3;
 inline constexpr std::int32_t kFirstCredit = 512;
 [[nodiscard]] constexpr std::int32_t first_credit(std::int32_t n) noexcept {
@@ -61,7 +62,8 @@ inline constexpr HandedOver kFinished = {-1, Code::continues};
 /// Writes a code at every sample after a jump; returns where it gave up, or kFinished.
 template <JobEnd kEnd, class T>
 constexpr HandedOver find_jumps_directly(const DirectJob<T>& job, Code* codes) noexcept {
-  std::int32_t credit = first_credit(job.last - job.first + 1);
+  const std::int32_t n = job.last - job.first + 1;
+  std::int32_t credit = kEnd == JobEnd::row ? first_credit(n) : n;
   std::int32_t first = job.first;  // of the segment
   T u_start = job.u_start;
   T high = 0;

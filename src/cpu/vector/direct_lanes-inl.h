@@ -164,6 +164,7 @@ class DirectLanes {
 
   HWY_INLINE VI first_credits(VI lengths) const noexcept {
     if (jobs_.credit != 0) return hn::Set(di, static_cast<TI>(jobs_.credit));
+    if constexpr (kEnd != JobEnd::row) return lengths;
     const VI part = hn::ShiftRight<kFirstCreditShift>(lengths);
     return hn::Min(lengths, hn::Max(part, hn::Set(di, TI{kFirstCredit})));
   }

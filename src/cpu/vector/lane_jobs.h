@@ -23,7 +23,7 @@ struct LaneJobs {
   const T* u_end = nullptr;    // by job: after it (JobEnd::piece)
   const T* x = nullptr;
   const T* edge_lam = nullptr;  // by sample: lam of the edge after it, 0 after a row; null: `lam`
-  std::int32_t credit = 0;      // that each job starts with; 0: first_credit of its samples
+  std::int32_t credit = 0;      // that each job starts with; 0: as in step/direct.h
 };
 
 inline constexpr std::int32_t kLaneSlack = 16;
