@@ -122,7 +122,8 @@ class ImageGradient {
   void differentiate(std::int64_t image) noexcept {
     const Images& images = call_.solved.images;
     const auto& kernels = chosen_cpu_target().kernels<T>();
-    kernels.load_pixels(grad_y_.image(image, first_), images.height, images.width, s_.grad_y);
+    kernels.load_pixels(grad_y_.image(image, first_), images.height, images.width, s_.grad_y,
+                        images.width);
     // Only momentum reads what no iteration has written: as q_after, times 0.
     if (call_.solved.momentum != nullptr) std::fill_n(s_.q_next, s_.pixels, T(0));
     s_.lam_rows.clear();
@@ -138,7 +139,7 @@ class ImageGradient {
     const bool sharp = call_.solved.mode == Mode::sharp;
     if (call_.grad_x.given) {
       kernels.store_pixels({grad_x_.image(image, first_), images.height, images.width, s_.grad_x,
-                            sharp ? s_.grad_y : nullptr, 0});
+                            images.width, sharp ? s_.grad_y : nullptr, 0});
     }
     const double sign = sharp ? -1 : 1;
     store_image(call_.grad_lam_rows, images, image,

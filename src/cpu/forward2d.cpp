@@ -133,8 +133,9 @@ class ImageSolver {
     }
     const T offset = iterations_.offset();
     const bool sharp = call_.mode == Mode::sharp;
-    chosen_cpu_target().kernels<T>().store_pixels(
-        {y_.image(image, first_), images_.height, images_.width, y, sharp ? a.x : nullptr, offset});
+    chosen_cpu_target().kernels<T>().store_pixels({y_.image(image, first_), images_.height,
+                                                   images_.width, y, images_.width,
+                                                   sharp ? a.x : nullptr, offset});
     if (!call_.wants_quality()) return;
     const bool is_stored_as_computed = call_.y.dtype == kDType<T> && offset == 0 && !sharp;
     if (!is_stored_as_computed) quality = quality_of_stored(image);

@@ -38,14 +38,8 @@ bool ArrayRows<T, Data>::is_direct() const noexcept {
 }
 
 template <class T, class Data>
-bool ArrayRows<T, Data>::is_columns() const noexcept {
-  return array_.dtype == kDType<T> && places_.step() == 1;
-}
-
-template <class T, class Data>
 std::int64_t ArrayRows<T, Data>::run(std::int64_t row, std::int64_t count) const noexcept {
-  const bool any_number = !given_ || !(is_direct() || is_columns());
-  return any_number ? count : std::min(count, places_.neighbours(row));
+  return given_ ? std::min(count, places_.neighbours(row)) : count;
 }
 
 template <class T, class Data>
@@ -54,28 +48,15 @@ auto ArrayRows<T, Data>::data(std::int64_t row) const noexcept -> Sample* {
 }
 
 template <class T, class Data>
-void ArrayRows<T, Data>::load(std::int64_t row, std::int64_t count, const VectorKernels<T>& kernels,
-                              T* to, std::int64_t pitch) const noexcept {
-  if (is_columns()) {
-    return kernels.gather_columns(data(row), array_.stride, static_cast<std::int32_t>(count),
-                                  array_.size, to, pitch);
-  }
-  for (std::int64_t r = 0; r < count; ++r) {
-    load_row(places_[row + r], array_.size, to + r * pitch);
-  }
+void ArrayRows<T, Data>::load(std::int64_t row, std::int64_t count, const RowMover<T>& mover, T* to,
+                              std::int64_t pitch) const noexcept {
+  mover.load(places_[row], places_.step(), static_cast<std::int32_t>(count), to, pitch);
 }
 
 template <class T, class Data>
-void ArrayRows<T, Data>::store(std::int64_t row, std::int64_t count,
-                               const VectorKernels<T>& kernels, const T* from,
-                               std::int64_t pitch) const noexcept {
-  if (is_columns()) {
-    return kernels.scatter_columns(from, pitch, static_cast<std::int32_t>(count), array_.size,
-                                   data(row), array_.stride);
-  }
-  for (std::int64_t r = 0; r < count; ++r) {
-    store_row(places_[row + r], array_.size, from + r * pitch);
-  }
+void ArrayRows<T, Data>::store(std::int64_t row, std::int64_t count, const RowMover<T>& mover,
+                               const T* from, std::int64_t pitch) const noexcept {
+  mover.store(from, pitch, static_cast<std::int32_t>(count), places_[row], places_.step());
 }
 
 template <class T>
@@ -88,7 +69,8 @@ GradientBatch<T>::GradientBatch(const Backward1d& call, const CpuTarget& target,
       grad_y_(call.grad_y, call.solved.rows, true),
       grad_x_(call.grad_x, call.solved.rows, call.grad_x.given),
       edge_lam_(call.grad_lam, call.solved.rows, lam_ == LamGradient::edges),
-      row_lam_(call.grad_lam, call.solved.rows) {
+      row_lam_(call.grad_lam, call.solved.rows),
+      mover_(target, scratch.take<std::uint16_t>(layout.rows * layout.pitch)) {
   const std::int64_t samples = layout.rows * layout.pitch;
   if (lam_ == LamGradient::row) lam_sums_ = scratch.take<double>(layout.rows);
   if (grad_y_.is_copied() || grad_x_.is_copied()) samples_ = scratch.take<T>(samples);
@@ -103,6 +85,7 @@ std::size_t GradientBatch<T>::scratch_bytes(const GradientLayout& layout,
     GradientBatch(*call, kPortableTarget, layout, scratch);
     return scratch.used();
   }
+  scratch.take<std::uint16_t>(layout.rows * layout.pitch);
   scratch.take<double>(layout.rows);
   scratch.take<T>(layout.rows * layout.pitch);
   scratch.take<T>(layout.rows * layout.pitch);
@@ -137,10 +120,10 @@ void GradientBatch<T>::differentiate(std::int64_t first, std::int64_t count) noe
     rows.edge_lam = edge_lam_.is_copied() ? edges_ : edge_lam_.data(first);
     rows.edge_lam_pitch = edge_lam_.is_copied() ? layout_.pitch : edge_lam_.pitch();
   }
-  if (grad_y_.is_copied()) grad_y_.load(first, count, kernels_, samples_, layout_.pitch);
+  if (grad_y_.is_copied()) grad_y_.load(first, count, mover_, samples_, layout_.pitch);
   kernels_.average(rows, lam_);
-  if (grad_x_.is_copied()) grad_x_.store(first, count, kernels_, samples_, layout_.pitch);
-  if (edge_lam_.is_copied()) edge_lam_.store(first, count, kernels_, edges_, layout_.pitch);
+  if (grad_x_.is_copied()) grad_x_.store(first, count, mover_, samples_, layout_.pitch);
+  if (edge_lam_.is_copied()) edge_lam_.store(first, count, mover_, edges_, layout_.pitch);
   if (lam_ == LamGradient::row) store_row_lam(first, count);
 }
 

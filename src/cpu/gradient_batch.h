@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "backend.h"
+#include "cpu/row_mover.h"
 #include "cpu/row_places.h"
 #include "cpu/targets.h"
 #include "step/row/scratch.h"
@@ -39,14 +40,13 @@ class ArrayRows {
   [[nodiscard]] Sample* data(std::int64_t row) const noexcept;
   [[nodiscard]] std::int64_t pitch() const noexcept { return places_.step(); }
 
-  void load(std::int64_t row, std::int64_t count, const VectorKernels<T>& kernels, T* to,
+  void load(std::int64_t row, std::int64_t count, const RowMover<T>& mover, T* to,
             std::int64_t pitch) const noexcept;
-  void store(std::int64_t row, std::int64_t count, const VectorKernels<T>& kernels, const T* from,
+  void store(std::int64_t row, std::int64_t count, const RowMover<T>& mover, const T* from,
              std::int64_t pitch) const noexcept;
 
  private:
   [[nodiscard]] bool is_direct() const noexcept;
-  [[nodiscard]] bool is_columns() const noexcept;
 
   const BasicRowArray<Data>& array_;
   RowPlaces<Data> places_;
@@ -77,6 +77,7 @@ class GradientBatch {
   ArrayRows<T, void> grad_x_;
   ArrayRows<T, void> edge_lam_;
   RowPlaces<void> row_lam_;
+  RowMover<T> mover_;
   double* lam_sums_ = nullptr;
   T* samples_ = nullptr;  // copies of grad_y, then of grad_x
   T* edges_ = nullptr;

@@ -15,11 +15,12 @@
 
 namespace tautstring::detail {
 
-/// Rows of pixels that a loop takes as one: all of an image without gaps.
+/// Rows of pixels that a loop takes as one: all of an image if there are no gaps.
 struct PixelRows {
-  PixelRows(const ImageSpan<const void>& span, std::int32_t height, std::int32_t width) noexcept
+  PixelRows(const ImageSpan<const void>& span, std::int32_t height, std::int32_t width,
+            std::int64_t pitch) noexcept
       : count(height), length(width) {
-    if (span.column_stride != 1 || span.row_stride != width) return;
+    if (span.column_stride != 1 || span.row_stride != width || pitch != width) return;
     count = 1;
     length = std::int64_t{height} * width;
   }
@@ -27,14 +28,15 @@ struct PixelRows {
   std::int64_t length;
 };
 
-/// The pixels of an image of the caller, and where they go or come from: row by row.
+/// The pixels of an image of the caller, to rows a pitch apart.
 template <class Storage, class T>
 TAUTSTRING_FORCE_INLINE void load_pixels_of(const ImageSpan<const void>& from, std::int32_t height,
-                                            std::int32_t width, T* to) noexcept {
-  const PixelRows rows(from, height, width);
+                                            std::int32_t width, T* to,
+                                            std::int64_t pitch) noexcept {
+  const PixelRows rows(from, height, width, pitch);
   for (std::int32_t r = 0; r < rows.count; ++r) {
     const Storage* row = static_cast<const Storage*>(from.data) + r * from.row_stride;
-    T* pixels = to + r * rows.length;
+    T* pixels = to + r * pitch;
     if (from.column_stride == 1) {
       for (std::int64_t c = 0; c < rows.length; ++c) pixels[c] = from_storage<T>(row[c]);
     } else {
@@ -47,12 +49,12 @@ TAUTSTRING_FORCE_INLINE void load_pixels_of(const ImageSpan<const void>& from, s
 
 template <class T>
 TAUTSTRING_FORCE_INLINE void load_pixels(const ImageSpan<const void>& from, std::int32_t height,
-                                         std::int32_t width, T* to) noexcept {
+                                         std::int32_t width, T* to, std::int64_t pitch) noexcept {
   switch (from.dtype) {
-    case DType::float16: return load_pixels_of<Float16>(from, height, width, to);
-    case DType::bfloat16: return load_pixels_of<BFloat16>(from, height, width, to);
-    case DType::float32: return load_pixels_of<float>(from, height, width, to);
-    case DType::float64: return load_pixels_of<double>(from, height, width, to);
+    case DType::float16: return load_pixels_of<Float16>(from, height, width, to, pitch);
+    case DType::bfloat16: return load_pixels_of<BFloat16>(from, height, width, to, pitch);
+    case DType::float32: return load_pixels_of<float>(from, height, width, to, pitch);
+    case DType::float64: return load_pixels_of<double>(from, height, width, to, pitch);
   }
 }
 
@@ -64,7 +66,8 @@ struct PixelStore {
   std::int32_t height = 0;
   std::int32_t width = 0;
   const T* y = nullptr;
-  const T* x = nullptr;  // null: smooth
+  std::int64_t pitch = 0;  // from row to row, of y and x
+  const T* x = nullptr;    // null: smooth
   T offset = 0;
 };
 
@@ -73,17 +76,17 @@ TAUTSTRING_FORCE_INLINE void store_pixels_of(const PixelStore<T>& store) noexcep
   constexpr std::int64_t kTogether = 64;
   const ImageSpan<void>& to = store.to;
   const PixelRows rows({to.data, to.dtype, to.row_stride, to.column_stride}, store.height,
-                       store.width);
+                       store.width, store.pitch);
   for (std::int32_t r = 0; r < rows.count; ++r) {
     if (store.x == nullptr && store.offset == 0 && to.column_stride == 1) {
-      const T* y = store.y + r * rows.length;
+      const T* y = store.y + r * store.pitch;
       auto* row = static_cast<Storage*>(to.data) + r * to.row_stride;
       for (std::int64_t c = 0; c < rows.length; ++c) row[c] = to_storage<Storage>(y[c]);
       continue;
     }
     for (std::int64_t first = 0; first < rows.length; first += kTogether) {
       const std::int64_t count = std::min(rows.length - first, kTogether);
-      const std::int64_t at = r * rows.length + first;
+      const std::int64_t at = r * store.pitch + first;
       T values[kTogether];
       Storage stored[kTogether];
       if (store.x != nullptr) {

@@ -200,7 +200,8 @@ void LongRow<T>::open(std::int64_t row, const Context& threads) noexcept {
 template <class T>
 void LongRow<T>::stage(const RowSpan<const void>& row, const Context& threads) noexcept {
   in_parallel(n_, kBlock, threads, [&](std::int32_t first, std::int32_t last, const auto&) {
-    load_row(drop_front(row, first), last - first, s_.x + first);
+    const RowSpan<const void> from = drop_front(row, first);
+    kernels_.load_pixels({from.data, from.dtype, 0, from.stride}, 1, last - first, s_.x + first, 0);
   });
 }
 
@@ -562,7 +563,8 @@ template <class T>
 void LongRow<T>::write(std::int64_t row, const Context& threads) noexcept {
   const auto y = call_.y.row(call_.rows, row);
   in_parallel(n_, kBlock, threads, [&](std::int32_t first, std::int32_t last, const auto&) {
-    store_row(drop_front(y, first), last - first, s_.x + first);
+    const RowSpan<void> to = drop_front(y, first);
+    kernels_.store_pixels({{to.data, to.dtype, 0, to.stride}, 1, last - first, s_.x + first, 0});
   });
 }
 

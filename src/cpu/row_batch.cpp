@@ -66,6 +66,7 @@ void TileScratch<T>::cut(Scratch& scratch, const TileLayout& layout) noexcept {
   const auto padded = [](auto* array) { return array == nullptr ? array : array + kSegmentSlack; };
   x = padded(scratch.take<T>(samples));
   edge_lam = padded(scratch.take<T>(samples));
+  narrow = scratch.take<std::uint16_t>(samples);
   codes = padded(scratch.take<Code>(samples));
   first = scratch.take<std::int32_t>(layout.rows + kLaneSlack);
   last = scratch.take<std::int32_t>(layout.rows + kLaneSlack);
@@ -93,15 +94,17 @@ RowBatch<T>::RowBatch(const Forward1d& call, const CpuTarget& target, const Tile
       layout_(layout),
       t_(tile),
       segments_(tile.segments),
-      x_(call.x, call.rows),
-      y_(call.y, call.rows),
+      mover_(target, tile.narrow),
+      order_(call.x, call.rows),
+      x_(call.x, call.rows, order_),
+      y_(call.y, call.rows, order_),
       number_lam_(finite_lam<T>(call.lam)) {}
 
 template <class T>
 void RowBatch<T>::solve(std::int64_t first, std::int32_t count, LeftRows& wide,
                         LeftRows& unusual) noexcept {
   used_ = count;
-  for (std::int32_t slot = 0; slot < count; ++slot) t_.row[slot] = first + slot;
+  for (std::int32_t slot = 0; slot < count; ++slot) t_.row[slot] = order_.row_at(first + slot);
   load_all();
   solve_loaded(wide, unusual);
 }
@@ -110,38 +113,34 @@ template <class T>
 void RowBatch<T>::solve(const LeftRows& rows, LeftRows& unusual) noexcept {
   used_ = rows.count;
   std::copy(rows.rows, rows.rows + rows.count, t_.row);
-  for (std::int32_t slot = 0; slot < used_; ++slot) load(slot);
+  for (std::int32_t slot = 0; slot < used_; ++slot) load(slot, 1);
   LeftRows none = {};
   solve_loaded(none, unusual);
 }
 
-/// Loads rows that are consecutive in the batch.
+/// Loads rows that are consecutive in the order.
 template <class T>
 void RowBatch<T>::load_all() noexcept {
-  const bool same_type = call_.x.dtype == kDType<T>;
   for (std::int32_t slot = 0; slot < used_;) {
-    const auto rows = static_cast<std::int32_t>(
-        std::min<std::int64_t>(used_ - slot, x_.neighbours(t_.row[slot])));
-    const auto* from = static_cast<const T*>(x_[t_.row[slot]].data);
-    T* to = t_.x + slot * layout_.pitch;
-    if (same_type && call_.x.stride == 1) {
-      kernels_.copy_rows(from, x_.step(), rows, layout_.n, to, layout_.pitch, t_.extent + slot);
-    } else if (same_type && x_.step() == 1) {
-      kernels_.gather_columns(from, call_.x.stride, rows, layout_.n, to, layout_.pitch);
-      kernels_.measure_rows(to, layout_.pitch, rows, layout_.n, t_.extent + slot);
-    } else {
-      for (std::int32_t i = slot; i < slot + rows; ++i) load(i);
-    }
+    const std::int64_t row = t_.row[slot];
+    const auto rows =
+        static_cast<std::int32_t>(std::min<std::int64_t>(used_ - slot, x_.neighbours(row)));
+    load(slot, rows);
     slot += rows;
   }
 }
 
-/// Loads any row, element by element.
+/// Loads rows that are a step apart.
 template <class T>
-void RowBatch<T>::load(std::int32_t slot) noexcept {
+void RowBatch<T>::load(std::int32_t slot, std::int32_t rows) noexcept {
+  const RowSpan<const void> from = x_[t_.row[slot]];
   T* to = t_.x + slot * layout_.pitch;
-  load_row(x_[t_.row[slot]], layout_.n, to);
-  kernels_.measure_rows(to, layout_.pitch, 1, layout_.n, t_.extent + slot);
+  if (from.dtype == kDType<T> && from.stride == 1) {
+    return kernels_.copy_rows(static_cast<const T*>(from.data), x_.step(), rows, layout_.n, to,
+                              layout_.pitch, t_.extent + slot);
+  }
+  mover_.load(from, x_.step(), rows, to, layout_.pitch);
+  kernels_.measure_rows(to, layout_.pitch, rows, layout_.n, t_.extent + slot);
 }
 
 template <class T>
@@ -301,24 +300,19 @@ void RowBatch<T>::finish(std::int32_t slot, std::int32_t rows, bool straight) no
 
 template <class T>
 void RowBatch<T>::write_all() noexcept {
-  const bool columns = call_.y.dtype == kDType<T> && call_.y.stride != 1 && y_.step() == 1;
   for (std::int32_t slot = 0; slot < used_;) {
     if (!is_solved(slot)) {
       ++slot;
       continue;
     }
+    const std::int64_t neighbours = y_.neighbours(t_.row[slot]);
     std::int32_t behind = slot + 1;
-    if (columns) {
-      const std::int64_t neighbours = y_.neighbours(t_.row[slot]);
-      while (behind < used_ && behind - slot < neighbours && is_solved(behind) &&
-             t_.row[behind] == t_.row[behind - 1] + 1) {
-        ++behind;
-      }
-      kernels_.scatter_columns(t_.x + slot * layout_.pitch, layout_.pitch, behind - slot, layout_.n,
-                               static_cast<T*>(y_[t_.row[slot]].data), call_.y.stride);
-    } else {
-      store_row(y_[t_.row[slot]], layout_.n, t_.x + slot * layout_.pitch);
+    while (behind < used_ && behind - slot < neighbours && is_solved(behind) &&
+           t_.row[behind] == t_.row[behind - 1] + order_.step()) {
+      ++behind;
     }
+    mover_.store(t_.x + slot * layout_.pitch, layout_.pitch, behind - slot, y_[t_.row[slot]],
+                 y_.step());
     slot = behind;
   }
 }

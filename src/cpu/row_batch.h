@@ -6,6 +6,7 @@
 
 #include "backend.h"
 #include "cpu/bounded_lam.h"
+#include "cpu/row_mover.h"
 #include "cpu/row_path.h"
 #include "cpu/row_places.h"
 #include "cpu/row_split.h"
@@ -34,6 +35,7 @@ struct TileScratch {
 
   T* x = nullptr;  // then y
   T* edge_lam = nullptr;
+  std::uint16_t* narrow = nullptr;  // see RowMover
   Code* codes = nullptr;
 
   std::int32_t* first = nullptr;  // these by job
@@ -80,7 +82,7 @@ class RowBatch {
 
  private:
   void load_all() noexcept;
-  void load(std::int32_t slot) noexcept;
+  void load(std::int32_t slot, std::int32_t rows) noexcept;
   void solve_loaded(LeftRows& wide, LeftRows& unusual) noexcept;
   [[nodiscard]] RowPath classify(std::int32_t slot) noexcept;
   [[nodiscard]] LamExtent load_lam(std::int32_t slot, T most) noexcept;
@@ -102,6 +104,8 @@ class RowBatch {
   const TileLayout& layout_;
   const TileScratch<T>& t_;
   SegmentList<T> segments_;
+  RowMover<T> mover_;
+  RowOrder order_;
   RowPlaces<const void> x_;
   RowPlaces<void> y_;
   T number_lam_;

@@ -91,7 +91,7 @@ struct VectorKernels {
   std::int32_t line_lanes;  // lines per group
   // See cpu/image_loops.h.
   void (*load_pixels)(const ImageSpan<const void>& from, std::int32_t height, std::int32_t width,
-                      T* to) noexcept;
+                      T* to, std::int64_t pitch) noexcept;
   void (*store_pixels)(const PixelStore<T>&) noexcept;
   void (*add_row_quality)(const QualityRow<T>&, Quality&) noexcept;
   double (*take_q)(const AcceleratedStep<T>&, std::int64_t count, double scale) noexcept;

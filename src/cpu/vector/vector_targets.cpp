@@ -32,9 +32,9 @@ HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
 
 template <class T>
-void load_pixels(const ImageSpan<const void>& from, std::int32_t height, std::int32_t width,
-                 T* to) noexcept {
-  detail::load_pixels(from, height, width, to);
+void load_pixels(const ImageSpan<const void>& from, std::int32_t height, std::int32_t width, T* to,
+                 std::int64_t pitch) noexcept {
+  detail::load_pixels(from, height, width, to, pitch);
 }
 template <class T>
 void store_pixels(const PixelStore<T>& store) noexcept {
