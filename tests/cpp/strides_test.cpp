@@ -54,6 +54,44 @@ TEST(Strides, InterleavedChannelsAreSolvedOneByOne) {
   }
 }
 
+TEST(Strides, ChannelsLastHasTheBitsOfContiguousRows) {
+  constexpr std::int64_t batch = 2, channels = 37, height = 3, n = 21;
+  const std::vector<std::int64_t> shape = {batch, channels, height, n};
+  const std::vector<std::int64_t> strides = {height * n * channels, 1, n * channels, channels};
+  const std::vector<double> values = noise(batch * channels * height * n);
+  std::vector<double> reordered(values.size());
+  const auto place = [&](std::size_t i) {  // in channels-last memory
+    const auto at = static_cast<std::int64_t>(i);
+    const std::int64_t channel = at / (height * n) % channels;
+    return static_cast<std::size_t>(at / (channels * height * n) * strides[0] + channel +
+                                    at % (height * n) * channels);
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) reordered[place(i)] = values[i];
+  std::vector<double> lams(channels);
+  for (std::size_t c = 0; c < lams.size(); ++c) lams[c] = 0.1 * static_cast<double>(1 + c % 7);
+  const auto words = static_cast<std::size_t>(batch * channels * height * partition_words(n));
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    for (const Mode mode : {Mode::smooth, Mode::sharp}) {
+      const auto solve = [&](Array& x, Array& y, const std::vector<std::int64_t>& steps,
+                             std::vector<std::uint32_t>& partition) {
+        return prox_tv1d({.x = view(x.view().data, dtype, shape, steps),
+                          .lam = view(lams.data(), {channels, 1, 1}),
+                          .mode = mode},
+                         view(y.view().data, dtype, shape, steps), partition);
+      };
+      const std::vector<std::int64_t> dense = {channels * height * n, height * n, n, 1};
+      Array x(dtype, values), y(dtype, values.size());
+      Array last(dtype, reordered), y_last(dtype, values.size());
+      std::vector<std::uint32_t> partition(words), partition_last(words);
+      ASSERT_TRUE(solve(x, y, dense, partition).ok());
+      ASSERT_TRUE(solve(last, y_last, strides, partition_last).ok());
+      EXPECT_EQ(partition_last, partition);
+      const std::vector<double> expected = y.values(), found = y_last.values();
+      for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(found[place(i)], expected[i]);
+    }
+  }
+}
+
 TEST(Strides, InputAndOutputMayDiffer) {
   const std::vector<double> x = noise(24);
   std::vector<double> dense(12), y(48, -9);

@@ -27,6 +27,7 @@ class OnEachTarget : public ::testing::TestWithParam<std::string> {
     target_ = detail::find_cpu_target(GetParam().c_str());
     if (target_ == nullptr) GTEST_SKIP() << "no " << GetParam() << " here";
   }
+  [[nodiscard]] const detail::CpuTarget& target() const { return *target_; }
   template <class T>
   [[nodiscard]] const detail::VectorKernels<T>& kernels() const {
     return target_->kernels<T>();
