@@ -23,7 +23,7 @@ ROWS = {
 }
 ROWS_AVX2 = {"fp32": {"0.05": 3.0, "1": 6.0, "10": 4.0}}
 SIGNAL = {"fp32": {"0.05": 3.5, "1": 7.0, "10": 4.0, "100": 1.3}}
-HARD = 1.0
+HARD = 1.0  # also for single rows
 TWO_THREADS = 1.8  # times faster than one thread
 NEWTON = 2.0  # times faster than prox_tv's projected Newton
 # To the objective value that prox_tv's 35 iterations reach: times faster than prox_tv on one core.
@@ -36,6 +36,10 @@ EDGES = 1.5  # than one lambda for all
 COLUMNS = 1.3  # than rows of the same images
 BACKWARD = 4.0  # than memcpy of the same bytes
 EMPTY_CALL = 0.02  # as a fraction of the time of a peer
+PLANES = 0.8  # per pixel and pass, than rows of the same planes, per sample
+PLANES_BACKWARD = 0.5  # per pixel and pass, than the forward
+STORAGE = 1.15  # 16-bit types and channels last, than contiguous float32
+STORED = ("bf16", "fp16", "fp32:channels_last", "bf16:channels_last", "fp16:channels_last")
 
 
 @dataclass(frozen=True)
@@ -112,14 +116,17 @@ class Run:
         found = (name.removeprefix(start) for name in self._medians if name.startswith(start))
         return [dtype for dtype in found if ":" not in dtype]
 
-    def fastest_peer(self, case: str) -> tuple[str, Median | None]:
-        """Return the name and the median of the fastest peer."""
-        peers = [
+    def peers(self, case: str) -> list[tuple[str, Median]]:
+        """Return the names and the medians of the peers that have a time."""
+        return [
             (name.removeprefix(case + "/"), median)
             for name, median in self._medians.items()
             if name.startswith(tuple(f"{case}/{peer}" for peer in PEERS)) and not median.error
         ]
-        return min(peers, key=lambda peer: peer[1].cpu_ns, default=(NO_PEER, None))
+
+    def fastest_peer(self, case: str) -> tuple[str, Median | None]:
+        """Return the name and the median of the fastest peer."""
+        return min(self.peers(case), key=lambda peer: peer[1].cpu_ns, default=(NO_PEER, None))
 
     def against_peer(
         self, group: str, goals: dict[str, dict[str, float]], dtypes: tuple[str, ...]
@@ -175,7 +182,8 @@ def sections(measurements: Measurements) -> list[Section]:
         Section("Rows, AVX2 forced", list(avx2.against_peer("rows", ROWS_AVX2, both))),
         Section("One signal of 1e7", list(best.against_peer("signal", SIGNAL, both))),
         Section("One signal, two threads against one (wall clock)", list(_threads(best, "signal"))),
-        Section("Hard data", list(best.against_peer("hard", _hard_goals(best), both))),
+        Section("Hard data", list(best.against_peer("hard", _win(best, "hard"), both))),
+        Section("Single rows", list(best.against_peer("single", _win(best, "single"), both))),
         Section("Hard data against noise, ours, per element", list(_hard_to_noise(best))),
         Section(
             "One lambda per edge against one for all",
@@ -219,14 +227,43 @@ def sections(measurements: Measurements) -> list[Section]:
             "An image, as near to the solution as scikit-image with its defaults",
             list(_images(best, "image_inner", "ours:{}", SPLIT_BREGMAN, {})),
         ),
+        Section(
+            "Planes of nets, four iterations: per pixel and pass, against rows",
+            list(_planes(best, "forward", "rows", PLANES)),
+        ),
+        Section(
+            "Planes of nets, backward against forward",
+            list(_planes(best, "backward", "forward", PLANES_BACKWARD)),
+        ),
+        Section("Planes of nets, dtypes and layouts against float32", list(_storage(best))),
         Section("bfloat16 against float32", bf16),
         Section("An empty call (column ours) against the fastest peer", list(_empty_calls(best))),
     ]
 
 
-def _hard_goals(run: Run) -> dict[str, dict[str, float]]:
-    lams = {lam_of(case): HARD for case in run.cases("hard")}
+def _win(run: Run, group: str) -> dict[str, dict[str, float]]:
+    lams = {lam_of(case): HARD for case in run.cases(group)}
     return {"fp32": lams, "fp64": lams}
+
+
+def _planes(run: Run, what: str, other: str, goal: float) -> Iterator[Comparison]:
+    for case in run.cases("planes"):
+        for dtype in ("fp32", "fp64"):
+            ours, theirs = run.get(case, f"{what}:{dtype}"), run.get(case, f"{other}:{dtype}")
+            if ours is None:
+                continue
+            own_goal = goal if dtype == "fp32" else None
+            yield Comparison(f"{case} {dtype}", ours, other, theirs, own_goal, at_most=True)
+
+
+def _storage(run: Run) -> Iterator[Comparison]:
+    for case in run.cases("planes"):
+        for what in ("rows", "forward", "backward"):
+            plain = run.get(case, f"{what}:fp32")
+            for stored in STORED:
+                if (ours := run.get(case, f"{what}:{stored}")) is not None:
+                    name = f"{case} {what} {stored}"
+                    yield Comparison(name, ours, "fp32", plain, STORAGE, at_most=True)
 
 
 def _images(

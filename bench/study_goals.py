@@ -1,4 +1,4 @@
-"""What the timing study compares, line by line. It has no goals: it only informs.
+"""What the timing study compares, line by line. Few lines have goals; the others only inform.
 
 Names are as in bench/study: group/family/shape/lam/who.
 """
@@ -6,12 +6,14 @@ Names are as in bench/study: group/family/shape/lam/who.
 from collections.abc import Iterator
 
 from cuda_goals import DeviceComparison
-from goals import Run, Section
+from goals import NO_PEER, Run, Section, lam_of
 from measurements import Measurements, Median
 
 DIRECT = "direct"
 PARTS = ("forward", "backward", "total")
 NET_STEPS = ("eager", "compiled", "eager_bf16", "graphs_bf16")
+CALLS = {"0.05": 4, "1": 9, "10": 7}  # times faster than the fastest peer
+NET_GOALS = {"all_conv_half": 1.75}  # times the step without TV, in bfloat16
 GROWING = {
     "growth_n": "How time grows with the length of 16 rows",
     "growth_rows": "How time grows with the number of rows of 32",
@@ -28,11 +30,22 @@ def sections(measurements: Measurements) -> list[Section]:
     (medians,) = measurements.runs.values()
     run = Run(medians)
     found = [Section("Table 1: others against our direct solver", list(_table1(run, medians)))]
+    calls = Section("One signal, called from Python, with fresh results", list(_calls(run)))
+    found.append(calls)
     for group, title in GROWING.items():
         found.append(Section(f"{title}: against a copy", list(_against_copy(run, group))))
     found.append(Section("A training step's memory and time", list(_memory(run, medians))))
     found.append(Section("Nets with TV layers against the same nets without", list(_nets(run))))
     return found
+
+
+def _calls(run: Run) -> Iterator[DeviceComparison]:
+    for case in run.cases("calls"):
+        name, fastest = min(run.peers(case), key=lambda peer: peer[1].ms, default=(NO_PEER, None))
+        for who in ("torch:fp32", "torch:fp64", "numpy:fp32"):
+            ours = run.get(case, who)
+            goal = 1 / CALLS[lam_of(case)] if who == "torch:fp32" else None
+            yield DeviceComparison(f"{case} {who}", ours, name, fastest, goal)
 
 
 def _who(medians: dict[str, Median], case: str) -> list[str]:
@@ -73,4 +86,5 @@ def _nets(run: Run) -> Iterator[DeviceComparison]:
         for how in NET_STEPS:
             with_tv, without = (run.get(case, f"{who}:{how}") for who in ("with_tv", "without_tv"))
             if with_tv is not None:
-                yield DeviceComparison(f"{case} {how}", with_tv, "without TV", without, None)
+                goal = NET_GOALS.get(case.split("/")[1])
+                yield DeviceComparison(f"{case} {how}", with_tv, "without TV", without, goal)
