@@ -17,6 +17,7 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 from measurements import STUDY, Measurements, Median, load
 
+CALLERS = ("torch:fp32", "numpy:fp32", "torch:fp64")
 TABLE1_WHO = {
     "cvxpylayers": "CVXPYLayers",
     "prox_tv:taut_string": "proxTV, taut string",
@@ -54,6 +55,13 @@ PyTorch by the closed form (CVXPYLayers has its own). proxTV takes one row at a 
 includes some of Python. On a GPU the time of a call from PyTorch is mostly Python; replayed from a
 CUDA graph it is the solver. Quoted numbers, not measured here, are in italics.
 """
+CALLS_WORDS = """\
+## A call as users make it
+
+One row of noise, called from Python on one thread, with a fresh result in every call; ms. Other
+libraries compute in float64, the only type they have. In brackets: how many times as fast as the
+fastest of them we are.
+"""
 NEWTON_WORDS = """\
 On a GPU Newton solves rows of more than 4096 samples with one thread each: hence the jump. Use the
 direct solver for such rows.
@@ -74,8 +82,8 @@ NETS_WORDS = """\
 
 A training step (forward, loss, backward, SGD) with the TV layers of the paper's tasks, and without:
 three 2D layers on 96 maps of 32 x 32 (AllConv), two on colour patches (DnCNN), one on 2048 maps
-of 28 x 28 (ResNet-50). float32 uses the defaults of PyTorch, bfloat16 uses autocast with
-channels last. `graphs` is `torch.compile(mode="reduce-overhead")`.
+of 28 x 28 (ResNet-50). `all_conv_half` has half the width, as it is trained on two cores. float32
+uses the defaults of PyTorch, bfloat16 uses autocast with channels last. `graphs` is `torch.compile(mode="reduce-overhead")`.
 """
 IMAGES_WORDS = """\
 ## Images compared with other libraries
@@ -196,6 +204,29 @@ def _times(parts: list[Median | None]) -> str:
     return " | ".join([*cells, f"{max(differences):.1g}"])
 
 
+def calls(found: list[Measurements]) -> Iterator[str]:
+    """Yield the lines of the calls: ours, and all others in one cell, fastest first."""
+    yield "| samples, lambda | PyTorch, float32 | NumPy, float32 | PyTorch, float64 | others |"
+    yield "|---|---|---|---|---|"
+    for measurements in found:
+        medians = medians_of(measurements)
+        names = [name.rsplit("/", 1)[0] for name in medians if name.startswith("calls/")]
+        for case in dict.fromkeys(names):
+            theirs = sorted(
+                (median.ms, name.removeprefix(f"{case}/"))
+                for name, median in medians.items()
+                if name.startswith((f"{case}/prox_tv", f"{case}/condat_tv")) and not median.error
+            )
+            cells = [
+                f"{ours.ms:.3g} ({theirs[0][0] / ours.ms:.2g}x)" if theirs else f"{ours.ms:.3g}"
+                for ours in (medians[f"{case}/{who}"] for who in CALLERS)
+            ]
+            others = ", ".join(f"{who} {ms:.3g}" for ms, who in theirs)
+            _, _, shape, lam = case.split("/")
+            words = f"{shape.split('x')[1]}, {lam.removeprefix('lam:')}"
+            yield f"| {words} | {' | '.join(cells)} | {others} |"
+
+
 def families(found: list[Measurements]) -> Iterator[str]:
     """Yield data families and dtypes, as multiples of the time of a copy."""
     yield "| | " + " | ".join(f"{device_of(m)}: forward | backward | Newton" for m in found) + " |"
@@ -268,7 +299,7 @@ def page(found: list[Measurements], images: dict[str, str]) -> str:
         cells = [m.about.get(key, "") for m in found]
         lines.append(f"| {key} | " + " | ".join(cells) + " |")
     lines += ["", TABLE1_WORDS]
-    lines += [*table1(found), "", "## How cost grows", ""]
+    lines += [*table1(found), "", CALLS_WORDS, *calls(found), "", "## How cost grows", ""]
     lines += [f"![How cost grows on {name}]({path})" for name, path in images.items()]
     lines += [
         "",

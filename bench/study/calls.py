@@ -1,7 +1,7 @@
 """One long signal, called as users call it: from Python, with a fresh result each time.
 
-The C++ program times the same rows with memory that is kept from call to call. Here the memory of the
-result is new in every call, ours and the peers'.
+The C++ program times such rows with memory that is kept from call to call. Here the memory of
+the result is new in every call, ours and the peers'.
 """
 
 from collections.abc import Callable, Iterator

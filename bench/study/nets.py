@@ -4,8 +4,8 @@ The nets are those of the paper's tasks, with TV layers at the same places: AllC
 its first convolutions, DnCNN with one at the input and one at the output, ResNet-50 (maps of
 28 x 28) with one before the class activation map. A step is forward, loss, backward and plain SGD,
 on synthetic data, in float32 (with PyTorch's defaults). On a GPU also in bfloat16, by autocast with
-channels last, eager and compiled into CUDA graphs, as is usual for training there; on a CPU AllConv of
-half the width in bfloat16 with channels last, in batches of 128, as it is trained there.
+channels last, eager and compiled into CUDA graphs, as is usual for training there; on a CPU
+AllConv of half the width in bfloat16 with channels last, in batches of 128, as it is trained there.
 """
 
 import os

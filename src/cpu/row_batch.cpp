@@ -245,7 +245,7 @@ bool RowBatch<T>::split(std::int32_t slot) const noexcept {
                           .edge_lam = per_edge() ? t_.edge_lam + first : nullptr,
                           .lam = t_.row_lam[slot],
                           .n = layout_.n};
-  return find_jumps_in_pieces(row, kernels_, t_.split, t_.codes + first);
+  return RowSplit<T>(row, kernels_, t_.split, t_.codes + first).find_jumps();
 }
 
 /// Solves the rest of a row that the direct method would read again too often.

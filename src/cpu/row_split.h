@@ -41,72 +41,104 @@ template <class T>
   return 4 * turns > kWindows * kWindow;
 }
 
-/// Writes the codes of the row's jumps, which are all `continues` before. Returns whether that
-/// succeeded; if not, they still are.
+/// One row, and the pieces that it is searched in.
 template <class T>
-[[nodiscard]] bool find_jumps_in_pieces(const RowTube<T>& row, const VectorKernels<T>& kernels,
-                                        const RowSplitScratch<T>& s, Code* codes) noexcept {
-  constexpr std::int32_t kShortestPiece = 64;
-  constexpr std::int32_t kFewestPieces = 5;  // fewer do not pay for the search for cuts
+class RowSplit {
+ public:
+  /// `codes` are all `continues`.
+  RowSplit(const RowTube<T>& row, const VectorKernels<T>& kernels, const RowSplitScratch<T>& scratch,
+           Code* codes) noexcept
+      : row_(row), kernels_(kernels), s_(scratch), cuts_end_(scratch.cuts), codes_(codes) {}
+
+  /// Writes the codes of the row's jumps. Returns whether that succeeded; if not, no code is written.
+  [[nodiscard]] bool find_jumps() noexcept {
+    if (!is_rough(row_.x, row_.n)) return false;
+    find_cuts();
+    if (cuts_end_ - s_.cuts < kFewestCuts) return false;
+    if (search_pieces() && search_rest()) return true;
+    clear();
+    return false;
+  }
+
+ private:
+  static constexpr std::int32_t kShortestPiece = 64;
+  static constexpr std::int32_t kFewestCuts = 5;  // fewer do not pay for the search for them
   // Probing to the end in vain, where segments are long, costs a few percent.
-  constexpr std::int32_t kProbes = 2;
-  constexpr std::int32_t kProbedPart = 128;
-  const auto clear = [&] { std::fill_n(codes, row.n, Code::continues); };
+  static constexpr std::int32_t kProbes = 2;
+  static constexpr std::int32_t kProbedPart = 128;
 
-  if (!is_rough(row.x, row.n)) return false;
-  const CutFinder<T> finder(row, kernels);
-  const CutLimits limits = {kShortestPiece, row.n / kProbedPart, kProbes};
-  const CutPlan plan = finder.plan(limits, codes, s.jobs);
-  if (plan.count < kFewestPieces || plan.count > kJobsATime) return false;
-  finder.find(plan, 0, plan.count, s.cuts, codes, s.jobs);
-  clear();
+  void clear() const noexcept { std::fill_n(codes_, row_.n, Code::continues); }
 
-  LaneJobs<T> jobs = {.first = s.jobs.first,
-                      .last = s.jobs.last,
-                      .lam = s.jobs.lam,
-                      .u_start = s.jobs.u_start,
-                      .x = row.x,
-                      .edge_lam = row.edge_lam,
-                      .credit = first_credit(row.n)};
-  Cut start = {0, Code::plain};
-  Cut* const cuts_end =
-      std::remove_if(s.cuts, s.cuts + plan.count, [](const Cut& cut) { return !is_found(cut); });
-  const auto u_start = [&] {
-    return start.code == Code::plain ? T{0} : row.dual_before(start.sample, start.code);
-  };
-  for (const Cut* cut = s.cuts; cut != cuts_end; ++cut) {
-    s.jobs.first[jobs.count] = start.sample;
-    s.jobs.last[jobs.count] = cut->read - 1;
-    s.jobs.lam[jobs.count] = row.lam;
-    s.jobs.u_start[jobs.count++] = u_start();
-    start = *cut;
+  void find_cuts() noexcept {
+    const CutFinder<T> finder(row_, kernels_);
+    const CutLimits limits = {kShortestPiece, row_.n / kProbedPart, kProbes};
+    const CutPlan plan = finder.plan(limits, codes_, s_.jobs);
+    if (plan.count >= kFewestCuts) {
+      finder.find(plan, 0, plan.count, s_.cuts, codes_, s_.jobs);
+      cuts_end_ = std::remove_if(s_.cuts, s_.cuts + plan.count,
+                                 [](const Cut& cut) { return !is_found(cut); });
+    }
+    clear();
   }
-  if (jobs.count < kFewestPieces) return false;
-  s.jobs.end_jobs(jobs.count);
-  FoundJumps found = {.codes = codes, .handed_over = s.jobs.handed_over};
-  kernels.find_jumps(jobs, JobEnd::open, choose_shape(jobs), found);
-  bool succeeds = found.handed_over_count == 0;
-  std::int32_t most_won = 0;  // by a job from samples of the next one
-  for (const Cut* cut = s.cuts; cut != cuts_end && succeeds; ++cut) {
-    succeeds = codes[cut->sample] == cut->code;
-    std::int32_t last = cut->read - 1;
-    while (succeeds && codes[last] == Code::continues) --last;
-    most_won = std::max(most_won, last - cut->sample);
+
+  /// Adds the job that starts at a cut, or at the start of the row, and takes the samples before
+  /// `behind`.
+  void add_job(LaneJobs<T>& jobs, const Cut& start, std::int32_t behind) const noexcept {
+    s_.jobs.first[jobs.count] = start.sample;
+    s_.jobs.last[jobs.count] = behind - 1;
+    s_.jobs.lam[jobs.count] = row_.lam;
+    s_.jobs.u_start[jobs.count] =
+        start.code == Code::plain ? T{0} : row_.dual_before(start.sample, start.code);
+    ++jobs.count;
   }
-  // One search along the row would have at least as much credit everywhere: no job ends with less
-  // than it started with, even without what it won from the next one.
-  succeeds = succeeds && found.least_credit - (most_won << kCreditShift) >= first_credit(row.n);
-  if (succeeds) {
-    s.jobs.first[0] = start.sample;
-    s.jobs.last[0] = row.n - 1;
-    s.jobs.u_start[0] = u_start();
-    jobs.count = 1;
-    jobs.credit = 0;
+  [[nodiscard]] LaneJobs<T> no_jobs() const noexcept {
+    return {.first = s_.jobs.first,
+            .last = s_.jobs.last,
+            .lam = s_.jobs.lam,
+            .u_start = s_.jobs.u_start,
+            .x = row_.x,
+            .edge_lam = row_.edge_lam};
+  }
+
+  /// Searches up to the last cut, from all cuts at once. Returns whether one search along the row
+  /// does the same.
+  [[nodiscard]] bool search_pieces() const noexcept {
+    LaneJobs<T> jobs = no_jobs();
+    jobs.credit = first_credit(row_.n);
+    Cut start = {0, Code::plain};
+    for (const Cut* cut = s_.cuts; cut != cuts_end_; start = *cut++) {
+      add_job(jobs, start, cut->read);
+    }
+    s_.jobs.end_jobs(jobs.count);
+    FoundJumps found = {.codes = codes_, .handed_over = s_.jobs.handed_over};
+    kernels_.find_jumps(jobs, JobEnd::open, choose_shape(jobs), found);
+    if (found.handed_over_count > 0) return false;
+    std::int32_t most_won = 0;  // by a job from samples of the next one
+    for (const Cut* cut = s_.cuts; cut != cuts_end_; ++cut) {
+      if (codes_[cut->sample] != cut->code) return false;
+      std::int32_t last = cut->read - 1;
+      while (codes_[last] == Code::continues) --last;
+      most_won = std::max(most_won, last - cut->sample);
+    }
+    // One search would have at least as much credit everywhere: no job ends with less than it
+    // started with, even without what it won from the next one.
+    return found.least_credit - (most_won << kCreditShift) >= jobs.credit;
+  }
+
+  /// Searches from the last cut to the end.
+  [[nodiscard]] bool search_rest() const noexcept {
+    LaneJobs<T> jobs = no_jobs();
+    add_job(jobs, cuts_end_[-1], row_.n);
+    FoundJumps found = {.codes = codes_, .handed_over = s_.jobs.handed_over};
     kPortableTarget.kernels<T>().find_jumps(jobs, JobEnd::row, LaneShape::medium_segments, found);
-    succeeds = found.handed_over_count == 0;
+    return found.handed_over_count == 0;
   }
-  if (!succeeds) clear();
-  return succeeds;
-}
+
+  const RowTube<T>& row_;
+  const VectorKernels<T>& kernels_;
+  const RowSplitScratch<T>& s_;
+  const Cut* cuts_end_;
+  Code* codes_;
+};
 
 }  // namespace tautstring::detail

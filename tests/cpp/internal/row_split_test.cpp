@@ -51,7 +51,7 @@ struct Searched {
     const std::unique_ptr<std::byte, decltype(&std::free)> block(
         static_cast<std::byte*>(std::aligned_alloc(64, take(nullptr))), std::free);
     take(block.get());
-    return find_jumps_in_pieces(row, kernels, split, codes.data());
+    return detail::RowSplit<T>(row, kernels, split, codes.data()).find_jumps();
   }
   [[nodiscard]] std::vector<Code> found() const { return {codes.begin(), codes.begin() + n}; }
 
@@ -62,7 +62,7 @@ struct Searched {
   std::vector<Code> codes;
 };
 
-class RowSplit : public OnEachTarget {
+class RowsInPieces : public OnEachTarget {
  protected:
   /// Returns how many rows were searched in pieces.
   template <class T>
@@ -92,19 +92,19 @@ class RowSplit : public OnEachTarget {
   }
 };
 
-TEST_P(RowSplit, HasTheJumpsOfOneSearch) {
+TEST_P(RowsInPieces, HaveTheJumpsOfOneSearch) {
   EXPECT_GT(expect_jumps_of_one_search<float>(families(), base_seed()), 20);
   EXPECT_GT(expect_jumps_of_one_search<double>(families(), base_seed()), 20);
 }
 
-TEST_P(RowSplit, HasTheJumpsOfOneSearchOnHardRows) {
+TEST_P(RowsInPieces, HaveTheJumpsOfOneSearchOnHardRows) {
   expect_jumps_of_one_search<float>(worst_families(), base_seed() + 1);
   expect_jumps_of_one_search<double>(worst_families(), base_seed() + 1);
   expect_jumps_of_one_search<float>(plateau_families(), base_seed() + 2);
   expect_jumps_of_one_search<double>(plateau_families(), base_seed() + 2);
 }
 
-TAUTSTRING_ON_EACH_TARGET(RowSplit);
+TAUTSTRING_ON_EACH_TARGET(RowsInPieces);
 
 }  // namespace
 }  // namespace tautstring::testing
