@@ -52,6 +52,10 @@ struct LamSums {
   T* by_edge;
 };
 
+bool is_averaged_by_row(const Images& images) noexcept {
+  return std::max(images.height, images.width) > kLongestAveraged;
+}
+
 template <class T>
 struct GradientScratch {
   /// `tasks` threads share a pass.
@@ -61,7 +65,7 @@ struct GradientScratch {
         grad_y(scratch.take<T>(pixels)),
         grad_x(scratch.take<T>(pixels)),
         incoming(scratch.take<T>(pixels)),
-        mean(scratch.take<T>(pixels)),
+        mean(scratch.take<T>(is_averaged_by_row(images) ? pixels : 0)),
         q_next(scratch.take<T>(pixels)),
         q_after(scratch.take<T>(pixels)),
         lam_rows(scratch, row_lines(images), grad_lam_rows),
@@ -75,8 +79,8 @@ struct GradientScratch {
                            const ImageArray& grad_lam_cols, int tasks,
                            std::int64_t together) noexcept {
     Scratch scratch(nullptr);
-    scratch.take<T>(stage_elements(images, together));
-    scratch.take<T>(stage_elements(images, together));
+    scratch.take<std::byte>(stage_bytes(images, together, sizeof(T)));
+    scratch.take<std::byte>(stage_bytes(images, together, sizeof(T)));
     GradientScratch(scratch, images, grad_lam_rows, grad_lam_cols, tasks);
     return scratch.used();
   }
@@ -85,7 +89,7 @@ struct GradientScratch {
   T* grad_y;
   T* grad_x;
   T* incoming;  // gB; in the last iteration S_columns g
-  T* mean;
+  T* mean;      // of a pass over long lines
   T* q_next;  // q of the next iteration, and of the one after that
   T* q_after;
   LamSums<T> lam_rows;
@@ -101,8 +105,8 @@ class ImageGradient {
   ImageGradient(const Backward2d& call, Scratch& scratch, const Context& context,
                 std::int64_t together) noexcept
       : call_(call),
-        grad_y_(scratch, call.solved.images, call.grad_y, together, T()),
-        grad_x_(scratch, call.solved.images, call.grad_x, together, T()),
+        grad_y_(scratch, call.solved.images, call.grad_y, together, sizeof(T)),
+        grad_x_(scratch, call.solved.images, call.grad_x, together, sizeof(T)),
         s_(scratch, call.solved.images, call.grad_lam_rows, call.grad_lam_cols,
            concurrency(context)),
         context_(context),
@@ -115,15 +119,14 @@ class ImageGradient {
     for (std::int64_t image = first; image < last && !is_interrupted(context_); ++image) {
       differentiate(image);
     }
-    grad_x_.store(first, last);
+    if (!is_interrupted(context_)) grad_x_.store(first, last);
   }
 
  private:
   void differentiate(std::int64_t image) noexcept {
     const Images& images = call_.solved.images;
     const auto& kernels = chosen_cpu_target().kernels<T>();
-    kernels.load_pixels(grad_y_.image(image, first_), images.height, images.width, s_.grad_y,
-                        images.width);
+    load_image(grad_y_.image(image, first_), images.height, images.width, s_.grad_y);
     // Only momentum reads what no iteration has written: as q_after, times 0.
     if (call_.solved.momentum != nullptr) std::fill_n(s_.q_next, s_.pixels, T(0));
     s_.lam_rows.clear();
@@ -265,7 +268,8 @@ class ImageGradient {
 template <class T>
 Status backward_in(const Backward2d& call, const Context& context) noexcept {
   const Images& images = call.solved.images;
-  const std::int64_t together = images_together(images, concurrency(context));
+  const bool is_staged = is_interleaved(images, call.grad_y) || is_interleaved(images, call.grad_x);
+  const std::int64_t together = is_staged ? images_together(images, concurrency(context)) : 1;
   const std::size_t bytes = GradientScratch<T>::bytes(
       images, call.grad_lam_rows, call.grad_lam_cols, pass_tasks(images, context), together);
   return ImageTasks(images, bytes, context, together)
@@ -282,8 +286,10 @@ std::size_t iterations_backward2d_workspace(const Images& images, const Context&
   largest.height = images.height;
   largest.width = images.width;
   const std::int64_t together = images_together(images, concurrency(context));
-  const std::size_t bytes = GradientScratch<double>::bytes(images, largest, largest,
-                                                           pass_tasks(images, context), together);
+  const int tasks = pass_tasks(images, context);
+  const std::size_t bytes =
+      std::max(GradientScratch<float>::bytes(images, largest, largest, tasks, together),
+               GradientScratch<double>::bytes(images, largest, largest, tasks, together));
   return ImageTasks(images, bytes, context, together).bytes();
 }
 

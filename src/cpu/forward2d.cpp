@@ -33,8 +33,8 @@ template <class T>
 std::size_t image_bytes(const Images& images, bool polishes, int tasks,
                         std::int64_t together) noexcept {
   Scratch scratch(nullptr);
-  scratch.take<T>(stage_elements(images, together));
-  scratch.take<T>(stage_elements(images, together));
+  scratch.take<std::byte>(stage_bytes(images, together, sizeof(T)));
+  scratch.take<std::byte>(stage_bytes(images, together, sizeof(T)));
   const IterationArrays<T> arrays(scratch, images, tasks);
   const PolishScratch polish(scratch, images, polishes);
   return scratch.used();
@@ -55,8 +55,8 @@ class ImageSolver {
       : call_(call),
         images_(call.images),
         context_(context),
-        x_(scratch, call.images, call.x, together, T()),
-        y_(scratch, call.images, call.y, together, T()),
+        x_(scratch, call.images, call.x, together, sizeof(T)),
+        y_(scratch, call.images, call.y, together, sizeof(T)),
         iterations_(call.images, call.lam_rows, call.lam_cols,
                     IterationArrays<T>(scratch, call.images, concurrency(context)), context),
         s_(scratch, call.images, polishes(call.solver)) {}
@@ -67,7 +67,7 @@ class ImageSolver {
     for (std::int64_t image = first; image < last && !is_interrupted(context_); ++image) {
       solve(image);
     }
-    y_.store(first, last);
+    if (!is_interrupted(context_)) y_.store(first, last);
   }
 
  private:
@@ -250,7 +250,9 @@ class ImageSolver {
 
 template <class T>
 Status forward_in(const Forward2d& call, const Context& context) noexcept {
-  const std::int64_t together = images_together(call.images, concurrency(context));
+  const bool is_staged = is_interleaved(call.images, call.x) || is_interleaved(call.images, call.y);
+  const std::int64_t together =
+      is_staged ? images_together(call.images, concurrency(context)) : 1;
   const std::size_t bytes = image_bytes<T>(call.images, polishes(call.solver),
                                            pass_tasks(call.images, context), together);
   return ImageTasks(call.images, bytes, context, together)
@@ -273,8 +275,10 @@ void store_empty(const Forward2d& call) noexcept {
 
 std::size_t forward2d_workspace(const Images& images, const Context& context) noexcept {
   const std::int64_t together = images_together(images, concurrency(context));
-  const std::size_t bytes =
-      image_bytes<double>(images, true, pass_tasks(images, context), together);
+  const int tasks = pass_tasks(images, context);
+  // float32 has more lanes, and so more of some arrays.
+  const std::size_t bytes = std::max(image_bytes<float>(images, true, tasks, together),
+                                     image_bytes<double>(images, true, tasks, together));
   return ImageTasks(images, bytes, context, together).bytes();
 }
 

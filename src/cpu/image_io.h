@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend.h"
+#include "cpu/targets.h"
 #include "step/row/row_io.h"
 
 namespace tautstring::detail {
@@ -12,13 +13,7 @@ namespace tautstring::detail {
 template <class T>
 void load_image(const ImageSpan<const void>& from, std::int32_t height, std::int32_t width,
                 T* to) noexcept {
-  using Byte = const std::byte;
-  for (std::int32_t r = 0; r < height; ++r) {
-    const RowSpan<const void> row = {
-        static_cast<Byte*>(from.data) + r * from.row_stride * size_of(from.dtype), from.dtype,
-        from.column_stride, width};
-    load_row(row, width, to + std::int64_t{r} * width);
-  }
+  chosen_cpu_target().kernels<T>().load_pixels(from, height, width, to, width);
 }
 
 /// value_at(i) is the new value of pixel i, rounded once.

@@ -83,8 +83,7 @@ class ImageIterations {
   /// Returns whether all samples are finite. origin_of them is subtracted.
   bool load(const ImageSpan<const void>& x, std::int64_t image) noexcept {
     image_ = image;
-    chosen_cpu_target().kernels<T>().load_pixels(x, images_.height, images_.width, a_.x,
-                                                 images_.width);
+    load_image(x, images_.height, images_.width, a_.x);
     const Extent<T> extent = extent_of(a_.x);
     if (!extent.finite) return false;
     offset_ = origin_of(extent.low, extent.high, a_.x[0]);

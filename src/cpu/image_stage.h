@@ -19,8 +19,10 @@ namespace tautstring::detail {
 [[nodiscard]] inline std::int64_t images_together(const Images& images, int tasks) noexcept {
   constexpr std::int64_t kMostPixels = 1 << 16;  // more would not stay in the second-level cache
   constexpr std::int64_t kMost = 16;
+  constexpr std::int64_t kGroupsPerTask = 4;  // fewer would leave tasks idle at the end
   const std::int64_t pixels = std::max<std::int64_t>(std::int64_t{images.height} * images.width, 1);
-  return std::clamp<std::int64_t>(std::min(kMostPixels / pixels, images.count / tasks), 1, kMost);
+  const std::int64_t share = images.count / (kGroupsPerTask * tasks);
+  return std::clamp<std::int64_t>(std::min(kMostPixels / pixels, share), 1, kMost);
 }
 
 /// From one image in scratch memory to the next, in elements. A whole number of pages would put the
@@ -30,29 +32,36 @@ namespace tautstring::detail {
   return std::int64_t{images.height} * images.width + kLine;
 }
 
-/// Elements of scratch memory for so many images.
-[[nodiscard]] inline std::int64_t stage_elements(const Images& images,
-                                                 std::int64_t together) noexcept {
-  return together > 1 ? together * stage_pitch(images) : 0;
+/// Scratch memory for so many images.
+[[nodiscard]] inline std::int64_t stage_bytes(const Images& images, std::int64_t together,
+                                              std::size_t element_size) noexcept {
+  if (together == 1) return 0;
+  return together * stage_pitch(images) * static_cast<std::int64_t>(element_size);
+}
+
+/// Whether neighbours in memory are pixels of different images.
+template <class Data>
+[[nodiscard]] bool is_interleaved(const Images& images,
+                                  const BasicImageArray<Data>& array) noexcept {
+  const int inner = images.batch_dims - 1;
+  return array.given && inner >= 0 && images.batch_shape[inner] > 1 &&
+         array.batch_strides[inner] == 1 && array.column_stride != 1;
 }
 
 /// An array of images, of which a group is in scratch memory if that is faster. Data is const void
 /// for input, void for output.
 template <class Data>
 class ImageStage {
-  using Byte = std::conditional_t<std::is_const_v<Data>, const std::byte, std::byte>;
-
  public:
-  /// T is at least as large as the array's elements.
-  template <class T>
+  /// Elements of the array have at most `element_size` bytes.
   ImageStage(Scratch& scratch, const Images& images, const BasicImageArray<Data>& array,
-             std::int64_t together, T /*largest*/) noexcept
+             std::int64_t together, std::size_t element_size) noexcept
       : images_(images),
         array_(array),
         pixels_(std::int64_t{images.height} * images.width),
         pitch_(stage_pitch(images)) {
-    auto* const memory = scratch.take<T>(stage_elements(images, together));
-    if (together > 1 && is_interleaved()) copies_ = reinterpret_cast<std::byte*>(memory);
+    auto* const memory = scratch.take<std::byte>(stage_bytes(images, together, element_size));
+    if (together > 1 && is_interleaved(images, array)) copies_ = memory;
   }
 
   /// Image `index` of the group that begins with image `first`.
@@ -82,36 +91,19 @@ class ImageStage {
     std::int32_t pixels;
     std::int64_t stride;
   };
-  template <class T>
-  struct Columns {
-    decltype(VectorKernels<T>::gather_columns) gather;
-    decltype(VectorKernels<T>::scatter_columns) scatter;
-  };
-
-  [[nodiscard]] bool is_interleaved() const noexcept {
-    const int inner = images_.batch_dims - 1;
-    return array_.given && inner >= 0 && images_.batch_shape[inner] > 1 &&
-           array_.batch_strides[inner] == 1 && array_.column_stride != 1;
-  }
 
   template <class Use>
   void for_each_run(std::int64_t first, std::int64_t last, const Use& use) const noexcept {
     if (copies_ == nullptr) return;
     const CpuTarget& target = chosen_cpu_target();
     switch (size_of(array_.dtype)) {
-      case 2: return for_each_run_of<std::uint16_t>(first, last, target.columns16, use);
-      case 4:
-        return for_each_run_of<float>(
-            first, last,
-            Columns<float>{target.float32.gather_columns, target.float32.scatter_columns}, use);
-      default:
-        return for_each_run_of<double>(
-            first, last,
-            Columns<double>{target.float64.gather_columns, target.float64.scatter_columns}, use);
+      case 2: return for_each_run_of(first, last, target.columns16, use);
+      case 4: return for_each_run_of(first, last, target.float32.columns, use);
+      default: return for_each_run_of(first, last, target.float64.columns, use);
     }
   }
-  template <class T, class Columns, class Use>
-  void for_each_run_of(std::int64_t first, std::int64_t last, const Columns& columns,
+  template <class T, class Use>
+  void for_each_run_of(std::int64_t first, std::int64_t last, const ColumnMoves<T>& columns,
                        const Use& use) const noexcept {
     using Element = std::conditional_t<std::is_const_v<Data>, const T, T>;
     const std::int64_t neighbours = images_.batch_shape[images_.batch_dims - 1];

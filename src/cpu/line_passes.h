@@ -97,7 +97,8 @@ class LinePasses {
       }
       s_.lams[line] = lam < static_cast<double>(kMost) ? static_cast<T>(lam) : kMost;
     }
-    std::fill(s_.lams + lines_.count, s_.lams + s_.groups * s_.lanes, T{1});
+    // The unused lanes of the last group repair the last line, too.
+    std::fill(s_.lams + lines_.count, s_.lams + s_.groups * s_.lanes, s_.lams[lines_.count - 1]);
     return true;
   }
 
@@ -109,8 +110,9 @@ class LinePasses {
   [[nodiscard]] std::uint32_t* codes() const noexcept { return s_.codes; }
   void keep(const std::uint32_t* codes) noexcept {
     is_first_ = false;
-    for (std::int32_t line = 0; line < lines_.count; ++line) {
-      keep_partition(line, codes + line * partition_words(lines_.length));
+    const std::int64_t words = partition_words(lines_.length);
+    for (std::int64_t lane = 0; lane < s_.groups * s_.lanes; ++lane) {
+      keep_partition(lane, codes + std::min<std::int64_t>(lane, lines_.count - 1) * words);
     }
   }
 

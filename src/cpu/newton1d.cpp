@@ -119,7 +119,7 @@ class NewtonChunks {
       lanes_.scale[j] = frame.scale;
       lanes_.range[j] = frame.range;
     }
-    kernels_.scatter_columns(from, pitch, rows, n_, lanes_.x, count_);
+    kernels_.columns.scatter(from, pitch, rows, n_, lanes_.x, count_);
   }
 
   /// Excludes rows with an edge of lam 0.
@@ -129,7 +129,7 @@ class NewtonChunks {
       if (!load_row_lam(first + j, j)) lanes_.taken &= static_cast<std::uint8_t>(~(1 << j));
     }
     if (lanes_.edge_lam == nullptr) return;
-    kernels_.scatter_columns(tile_, tile_pitch(n_), rows, n_ - 1, lanes_.edge_lam, count_);
+    kernels_.columns.scatter(tile_, tile_pitch(n_), rows, n_ - 1, lanes_.edge_lam, count_);
   }
 
   /// Loads into the tile if there is one per edge. Returns whether no edge has lam 0.
@@ -155,10 +155,10 @@ class NewtonChunks {
     const bool are_all = done == (1U << count_) - 1 && places.neighbours(first) >= count_;
     if (are_all && is_plain(span)) {
       auto* to = static_cast<double*>(span.data);
-      return kernels_.gather_columns(lanes, count_, count_, size, to, places.step());
+      return kernels_.columns.gather(lanes, count_, count_, size, to, places.step());
     }
     const std::int64_t pitch = tile_pitch(n_);
-    kernels_.gather_columns(lanes, count_, count_, size, tile_, pitch);
+    kernels_.columns.gather(lanes, count_, count_, size, tile_, pitch);
     for (; done != 0; done &= done - 1) {
       const int j = std::countr_zero(done);
       store_row(places[first + j], size, tile_ + j * pitch);

@@ -270,14 +270,20 @@ void RowBatch<T>::pull_string(HandedOver rest) noexcept {
   }
 }
 
+/// Whether the rows of the tile follow one another in the batch. Rows that are taken in another order
+/// than the batch's never do, wherever the first and the last one are.
+template <class T>
+bool RowBatch<T>::are_consecutive() const noexcept {
+  return order_.step() == 1 && t_.row[used_ - 1] - t_.row[0] == used_ - 1;
+}
+
 /// Whether rows that are finished together can be written directly to y.
 template <class T>
 bool RowBatch<T>::can_finish_straight(std::int32_t together) const noexcept {
   if (call_.y.dtype != kDType<T> || call_.y.stride != 1 || !all_solved_) return false;
-  const bool in_a_row =
-      y_.neighbours(t_.row[0]) >= used_ && t_.row[used_ - 1] - t_.row[0] == used_ - 1;
+  const bool is_one_run = are_consecutive() && y_.neighbours(t_.row[0]) >= used_;
   // The padding up to the pitch is not part of the row.
-  return together == 1 || (in_a_row && y_.step() == layout_.pitch && layout_.pitch == layout_.n);
+  return together == 1 || used_ == 1 || (is_one_run && y_.step() == layout_.pitch && layout_.pitch == layout_.n);
 }
 
 template <class T>
@@ -322,9 +328,9 @@ void RowBatch<T>::pack_all() noexcept {
   const auto words = [&](std::int32_t slot) {
     return call_.partition + t_.row[slot] * partition_words(layout_.n);
   };
-  const bool in_a_row = all_solved_ && t_.row[used_ - 1] - t_.row[0] == used_ - 1;
-  if (in_a_row && layout_.pitch == layout_.n)
+  if (all_solved_ && are_consecutive() && layout_.pitch == layout_.n) {
     return kernels_.pack(t_.codes, used_ * layout_.pitch, words(0));
+  }
   for (std::int32_t slot = 0; slot < used_; ++slot) {
     if (is_solved(slot)) kernels_.pack(t_.codes + slot * layout_.pitch, layout_.n, words(slot));
   }

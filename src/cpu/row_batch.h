@@ -88,6 +88,7 @@ class RowBatch {
   [[nodiscard]] LamExtent load_lam(std::int32_t slot, T most) noexcept;
   void find_jumps() noexcept;
   void pull_string(HandedOver rest) noexcept;
+  [[nodiscard]] bool are_consecutive() const noexcept;
   [[nodiscard]] bool can_finish_straight(std::int32_t together) const noexcept;
   void finish(std::int32_t slot, std::int32_t rows, bool straight) noexcept;
   void write_all() noexcept;

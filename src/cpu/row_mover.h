@@ -23,7 +23,7 @@ class RowMover {
     ImageSpan<const void> from = {row.data, row.dtype, step, row.stride};
     if (is_columns(row, step)) {
       if (row.dtype == kDType<T>) {
-        return kernels_.gather_columns(static_cast<const T*>(row.data), row.stride, rows, row.size,
+        return kernels_.columns.gather(static_cast<const T*>(row.data), row.stride, rows, row.size,
                                        to, pitch);
       }
       columns16_.gather(static_cast<const std::uint16_t*>(row.data), row.stride, rows, row.size,
@@ -39,7 +39,7 @@ class RowMover {
     const ImageSpan<void> to = {row.data, row.dtype, step, row.stride};
     if (!is_columns(row, step)) return kernels_.store_pixels({to, rows, row.size, from, pitch});
     if (row.dtype == kDType<T>) {
-      return kernels_.scatter_columns(from, pitch, rows, row.size, static_cast<T*>(row.data),
+      return kernels_.columns.scatter(from, pitch, rows, row.size, static_cast<T*>(row.data),
                                       row.stride);
     }
     kernels_.store_pixels({{narrow_, row.dtype, pitch, 1}, rows, row.size, from, pitch});
@@ -55,7 +55,7 @@ class RowMover {
   }
 
   const VectorKernels<T>& kernels_;
-  const ColumnsOf16Bits& columns16_;
+  const ColumnMoves<std::uint16_t>& columns16_;
   std::uint16_t* narrow_;
 };
 

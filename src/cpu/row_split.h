@@ -52,7 +52,8 @@ class RowSplit {
 
   /// Writes the codes of the row's jumps. Returns whether that succeeded; if not, no code is written.
   [[nodiscard]] bool find_jumps() noexcept {
-    if (!is_rough(row_.x, row_.n)) return false;
+    // Only vector code reports the credit that search_pieces needs.
+    if (kernels_.lanes == 1 || !is_rough(row_.x, row_.n)) return false;
     find_cuts();
     if (cuts_end_ - s_.cuts < kFewestCuts) return false;
     if (search_pieces() && search_rest()) return true;

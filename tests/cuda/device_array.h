@@ -32,6 +32,8 @@ class DeviceArray {
   void upload(const std::vector<T>& host) {
     EXPECT_EQ(cudaMemcpy(data_, host.data(), size_ * sizeof(T), cudaMemcpyHostToDevice),
               cudaSuccess);
+    // A copy from pageable memory may return before it has arrived, and other streams do not wait.
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
   [[nodiscard]] std::vector<T> download() {
     std::vector<T> host(size_);

@@ -153,7 +153,7 @@ class LineRepair : LaneWords<T> {
         dual = hn::Sub(dual, hn::Sub(value, hn::Load(d, x_ + k * kLanes)));
         const M start = has(starts, bit);
         behind = signed_lam(ups, bit);
-        y = hn::Load(d, y_ + (k - 1) * kLanes);  // before the first sample: of no consequence
+        y = hn::Load(d, y_ + (k - 1) * kLanes);  // before the first one: the end of x, not used
         const V size = hn::Abs(dual);
         const M worse = Within<D>{hn::Not(start)}.gt(size, largest);
         largest = hn::IfThenElse(start, most, hn::Max(largest, size));

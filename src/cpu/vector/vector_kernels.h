@@ -64,6 +64,15 @@ enum class LaneShape : std::uint8_t {
   long_segments,    // of dozens
 };
 
+/// Copies `rows` neighbours in memory, with samples `stride` apart, to rows `pitch` apart; and back.
+template <class T>
+struct ColumnMoves {
+  void (*gather)(const T* from, std::int64_t stride, std::int32_t rows, std::int32_t n, T* to,
+                 std::int64_t pitch) noexcept;
+  void (*scatter)(const T* from, std::int64_t pitch, std::int32_t rows, std::int32_t n, T* to,
+                  std::int64_t stride) noexcept;
+};
+
 template <class T>
 struct VectorKernels {
   std::int32_t lanes;  // jobs processed at the same time
@@ -78,12 +87,7 @@ struct VectorKernels {
                     std::int64_t pitch, Extent<T>* extents) noexcept;
   void (*measure_rows)(const T* x, std::int64_t pitch, std::int32_t rows, std::int32_t n,
                        Extent<T>* extents) noexcept;
-  /// Copies `rows` neighbours in memory, with samples `stride` apart, to rows `pitch` apart; and
-  /// back.
-  void (*gather_columns)(const T* from, std::int64_t stride, std::int32_t rows, std::int32_t n,
-                         T* to, std::int64_t pitch) noexcept;
-  void (*scatter_columns)(const T* from, std::int64_t pitch, std::int32_t rows, std::int32_t n,
-                          T* to, std::int64_t stride) noexcept;
+  ColumnMoves<T> columns;
   /// Take the lines of groups [first, last); see cpu/vector/line_pass.h. The latter returns whether
   /// any line has a tie.
   void (*repair_lines)(const LinePass<T>&, std::int64_t first, std::int64_t last) noexcept;
@@ -98,19 +102,11 @@ struct VectorKernels {
   void (*extrapolate)(const AcceleratedStep<T>&, std::int64_t count, T momentum) noexcept;
 };
 
-/// VectorKernels' gather_columns and scatter_columns for elements of 16 bits.
-struct ColumnsOf16Bits {
-  void (*gather)(const std::uint16_t* from, std::int64_t stride, std::int32_t rows, std::int32_t n,
-                 std::uint16_t* to, std::int64_t pitch) noexcept;
-  void (*scatter)(const std::uint16_t* from, std::int64_t pitch, std::int32_t rows, std::int32_t n,
-                  std::uint16_t* to, std::int64_t stride) noexcept;
-};
-
 struct CpuTarget {
   const char* name;
   VectorKernels<float> float32;
   VectorKernels<double> float64;
-  ColumnsOf16Bits columns16;
+  ColumnMoves<std::uint16_t> columns16;
   std::int32_t newton_lanes;  // 0: not available
   void (*newton)(NewtonLanes&) noexcept;
 

@@ -62,8 +62,7 @@ inline constexpr VectorKernels<T> kKernels = {
     .average = average<T>,
     .copy_rows = copy_rows<T>,
     .measure_rows = measure_rows<T>,
-    .gather_columns = gather_columns<T>,
-    .scatter_columns = scatter_columns<T>,
+    .columns = {gather_columns<T>, scatter_columns<T>},
     .repair_lines = repair_lines<T>,
     .average_lines = average_lines<T>,
     .line_lanes = static_cast<std::int32_t>(hn::MaxLanes(hn::ScalableTag<T>())),
@@ -74,8 +73,8 @@ inline constexpr VectorKernels<T> kKernels = {
     .extrapolate = extrapolate<T>,
 };
 
-inline constexpr ColumnsOf16Bits kColumns16 = {gather_columns<std::uint16_t>,
-                                               scatter_columns<std::uint16_t>};
+inline constexpr ColumnMoves<std::uint16_t> kColumns16 = {gather_columns<std::uint16_t>,
+                                                          scatter_columns<std::uint16_t>};
 
 }  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

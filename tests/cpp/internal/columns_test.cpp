@@ -12,8 +12,8 @@ namespace {
 
 class Columns : public OnEachTarget {
  protected:
-  template <class T, class Gather, class Scatter>
-  static void expect_moves(Gather gather, Scatter scatter) {
+  template <class T>
+  static void expect_moves(const detail::ColumnMoves<T>& moves) {
     constexpr T kGuard = 9;
     for (const std::int32_t rows : {1, 3, 7, 8, 15, 16, 17, 33, 48}) {
       for (const std::int32_t n : {1, 2, 5, 8, 16, 19, 40}) {
@@ -23,8 +23,8 @@ class Columns : public OnEachTarget {
         std::iota(columns.begin(), columns.end(), T(100));
         std::vector<T> tile(static_cast<std::size_t>(pitch * rows), kGuard);
         std::vector<T> back(columns.size(), kGuard);
-        gather(columns.data(), stride, rows, n, tile.data(), pitch);
-        scatter(tile.data(), pitch, rows, n, back.data(), stride);
+        moves.gather(columns.data(), stride, rows, n, tile.data(), pitch);
+        moves.scatter(tile.data(), pitch, rows, n, back.data(), stride);
         for (std::int64_t i = 0; i < pitch * rows; ++i) {
           const bool is_sample = i % pitch < n;
           const auto from = static_cast<std::size_t>(i % pitch * stride + i / pitch);
@@ -41,9 +41,9 @@ class Columns : public OnEachTarget {
 };
 
 TEST_P(Columns, MoveToRowsAndBack) {
-  expect_moves<std::uint16_t>(target().columns16.gather, target().columns16.scatter);
-  expect_moves<float>(kernels<float>().gather_columns, kernels<float>().scatter_columns);
-  expect_moves<double>(kernels<double>().gather_columns, kernels<double>().scatter_columns);
+  expect_moves(target().columns16);
+  expect_moves(kernels<float>().columns);
+  expect_moves(kernels<double>().columns);
 }
 
 TAUTSTRING_ON_EACH_TARGET(Columns);
