@@ -94,9 +94,14 @@ class ImageIterations {
     largest_ = static_cast<double>(std::max(low, std::abs(extent.high - offset_)));
     const EdgeLams lam_rows(lam_rows_, images_, image_);
     const EdgeLams lam_cols(lam_cols_, images_, image_);
-    repairs_rows_ = lam_rows.are_equal_along_rows(images_.height, images_.width - 1) &&
+    // Without lams in one direction the result has the bits of rows or columns on their own.
+    const bool is_1d = images_.width == 1 || images_.height == 1 ||
+                       lam_rows.are_zero(images_.height, images_.width - 1) ||
+                       lam_cols.are_zero(images_.height - 1, images_.width);
+    repairs_rows_ = !is_1d && lam_rows.are_equal_along_rows(images_.height, images_.width - 1) &&
                     row_passes_.take_lams(extent, [&](auto r) { return lam_rows.at(r, 0); });
-    repairs_columns_ = lam_cols.are_equal_along_columns(images_.height - 1, images_.width) &&
+    repairs_columns_ = !is_1d &&
+                       lam_cols.are_equal_along_columns(images_.height - 1, images_.width) &&
                        column_passes_.take_lams(extent, [&](auto c) { return lam_cols.at(0, c); });
     return true;
   }

@@ -143,6 +143,7 @@ constexpr PieceResult search_piece(const Source& source, const Piece& piece, Sin
                        ? dual_at_jump(piece.after == Code::down, source.lam(piece.last - 1))
                        : T(0);
   T last_value = std::numeric_limits<T>::quiet_NaN();
+  T oddness = 0;  // NaN from the first value on that is not finite
   bool gave_up = false;
   for_each_cut<Search, T>(
       source, first, piece.last, u_first, u_last, piece.active,
@@ -158,6 +159,7 @@ constexpr PieceResult search_piece(const Source& source, const Piece& piece, Sin
         const bool down = search.u_start > 0;
         const bool is_real = is_real_jump(down, last_value, value);
         sink.put(first, is_real, down, value);
+        oddness += value - value;
         last_value = is_real ? value : last_value;
         first = ends ? first : behind;
         search.begin(first_behind, u_cut, lam_behind);
@@ -169,7 +171,7 @@ constexpr PieceResult search_piece(const Source& source, const Piece& piece, Sin
         gave_up = spent / kGroupsPerSample > first - piece.first;
         return gave_up;
       });
-  return {piece.active && gave_up, piece.active && last_value - last_value != 0,
+  return {piece.active && gave_up, piece.active && oddness != 0,
           piece.active && first != piece.first};
 }
 

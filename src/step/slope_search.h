@@ -16,18 +16,20 @@
 // the samples since it was set. Near a bound each of these differences is exact. The quotient only
 // determines where the bound moves to, at most up to the sample itself. That limit keeps runs of
 // equal samples whole: none of them is ever beyond a bound that another one has set. For the same
-// reason, the first sample of the segment is subtracted from all others: a run that begins a
-// segment then sums to exactly 0.
+// reason, in float32 the first sample of the segment is subtracted from all others: a run that
+// begins a segment then sums to exactly 0. In float64 it is not, because samples that alternate
+// about 0 would then sum to more and more, and the sum of a million of them would lose digits that
+// the promise for float64 needs.
 //
-// A sample takes 23 operations (comparing quotients would take 16): 4 for its difference from the
-// first one, the sum and the length, 4 for the differences from the bounds, 4 for the quotients, 3
-// comparisons, and 8 that move bounds. A lam per edge takes 11 more.
+// In float32 a sample takes 23 operations (comparing quotients would take 16): 4 for its difference
+// from the first one, the sum and the length, 4 for the differences from the bounds, 4 for the
+// quotients, 3 comparisons, and 8 that move bounds. A lam per edge takes 11 more.
 //
-// Samples are taken in groups. In long rows the samples of a group are summed separately, and the
-// rounding error of adding that to the sum is carried along, so that the error of a sum does not
-// grow with its length. A group starts after the first sample of the segment, so that the numbers
-// do not depend on which lane searches. A sample that is NaN sets no bounds: samples after a piece
-// are read as NaN.
+// Samples are taken in groups. The samples of a group are summed separately, and the rounding error
+// of adding that to the sum is carried along, so that the error of a sum does not grow with its
+// length. A group starts after the first sample of the segment, so that the numbers do not depend
+// on which lane searches. A sample that is NaN sets no bounds: samples after a piece are read as
+// NaN.
 //
 // The last sample of a row may set bounds like any other: the value that the end requires is
 // between those that it sets.
@@ -132,11 +134,11 @@ struct PlainArithmetic {
 };
 
 /// `Arithmetic` is PlainArithmetic or does the same faster; bounds need not be rounded correctly,
-/// as no value depends on them. kCarriesRest: the rounding errors of sums are carried along.
-template <class T, class Arithmetic, bool kCarriesRest>
+/// as no value depends on them.
+template <class T, class Arithmetic>
 struct SlopeSearch {
   using ArithmeticType = Arithmetic;
-  static constexpr bool kCarries = kCarriesRest;
+  static constexpr bool kFromFirst = sizeof(T) == sizeof(float);
 
   T u_start;
   T floor_u;  // u_start - lam and u_start + lam, if lam is one for the row
@@ -144,7 +146,7 @@ struct SlopeSearch {
   T last_lam;  // if each edge has its own: of the last edge read,
   T low_lam;   // and of those where the bounds were set
   T high_lam;
-  T origin;  // the first sample; sums and bounds are counted from it
+  T origin;  // kFromFirst: the first sample, which sums and bounds are counted from; otherwise 0
   T length;
   T sum;
   T rest;  // the error of the sum
@@ -156,11 +158,11 @@ struct SlopeSearch {
     floor_u = u - lam;
     ceiling_u = u + lam;
     last_lam = low_lam = high_lam = lam;
-    origin = first;
+    origin = kFromFirst ? first : T(0);
     length = 1;
-    sum = 0;
+    sum = kFromFirst ? T(0) : first;
     rest = 0;
-    bounds = {floor_u, ceiling_u, 1, 1, 0, 0, 0, 0};
+    bounds = {sum + floor_u, sum + ceiling_u, 1, 1, sum, sum, 0, 0};
   }
 
   /// Takes a group of samples. lams[j] is that of the edge after sample j, unless
@@ -172,13 +174,9 @@ struct SlopeSearch {
     const T length_before = length;
     T part = rest;
     const auto take_one = [&]<bool kMayHaveCrossed>(int j) {
-      const T sample = samples[j] - origin;
-      if (kCarriesRest) {
-        part += sample;
-        sum = before + part;
-      } else {
-        sum += sample;
-      }
+      const T sample = counted(samples[j]);
+      part += sample;
+      sum = before + part;
       length = length_before + static_cast<T>(j + 1);
       if constexpr (Lams::kUniform) {
         arithmetic.template tighten<kMayHaveCrossed>(
@@ -196,7 +194,7 @@ struct SlopeSearch {
     };
     take_one.template operator()<false>(0);
     for (int j = 1; j < kGroup; ++j) take_one.template operator()<true>(j);
-    if (kCarriesRest) rest = (before - sum) + part;
+    rest = (before - sum) + part;
   }
 
   [[nodiscard]] constexpr bool crossed() const noexcept { return bounds.low > bounds.high; }
@@ -226,13 +224,13 @@ struct SlopeSearch {
   [[nodiscard]] constexpr SegmentCut<T> cut_at_end(const BeforeGroup& before,
                                                    const T (&samples)[kGroup],
                                                    const PieceEnd<T>& end) const noexcept {
-    T part = kCarriesRest ? before.rest : before.sum;
+    T part = before.rest;
     T above_low = bounds.low_length > before.length ? T(0) : before.above_low;
     T above_high = bounds.high_length > before.length ? T(0) : before.above_high;
     for (int j = 0; j < kGroup; ++j) {  // without branches, which would make lanes diverge
       const T at = before.length + static_cast<T>(j + 1);
       const bool in_piece = at <= end.length;
-      const T sample = samples[j] - origin;
+      const T sample = counted(samples[j]);
       part += in_piece ? sample : T(0);
       above_low += in_piece && at > bounds.low_length ? sample - bounds.low : T(0);
       above_high += in_piece && at > bounds.high_length ? sample - bounds.high : T(0);
@@ -246,13 +244,16 @@ struct SlopeSearch {
     const bool up = above_high > high_rise && bounds.high_length < end.length;
     if (down) return cut_at(bounds.low_length, bounds.low_sum, true);
     if (up) return cut_at(bounds.high_length, bounds.high_sum, false);
-    return cut_at(end.length, kCarriesRest ? before.sum + part : part, false);
+    return cut_at(end.length, before.sum + part, false);
   }
 
  private:
-  /// `sum` is counted from the origin; with small integers nothing is rounded.
+  [[nodiscard]] constexpr T counted(T sample) const noexcept {
+    return kFromFirst ? sample - origin : sample;
+  }
+  /// `total` is counted from the origin; with small integers nothing is rounded.
   [[nodiscard]] constexpr SegmentCut<T> cut_at(T at, T total, bool down) const noexcept {
-    return {at, total + at * origin, down};
+    return {at, kFromFirst ? total + at * origin : total, down};
   }
 };
 

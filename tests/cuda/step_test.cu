@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <vector>
 
+#include "cuda/warp/storage.cuh"
 #include "device_array.h"
 #include "step/direct.h"
 #include "step/fast_taut_string.h"
@@ -279,6 +281,50 @@ void expect_same_conversions() {
     if (expected.wide != expected.wide) continue;  // NaN payloads are not promised
     ASSERT_TRUE(all[bits] == expected) << bits;
   }
+}
+
+/// Near the middle between two small floats, where rounding twice goes wrong.
+template <class Small>
+std::vector<double> near_ties() {
+  std::vector<double> values;
+  for (std::uint32_t bits = 0; bits + 1 < Small::kInfinity; ++bits) {
+    Small low, high;
+    low.bits = static_cast<std::uint16_t>(bits);
+    high.bits = static_cast<std::uint16_t>(bits + 1);
+    const double middle = static_cast<double>(low) / 2 + static_cast<double>(high) / 2;
+    for (const double value :
+         {std::nextafter(middle, 0.0), middle, std::nextafter(middle, 1e300)}) {
+      values.push_back(value);
+      values.push_back(-value);
+    }
+  }
+  return values;
+}
+
+template <class Storage>
+__global__ void narrow_all(const double* values, std::int32_t count, Storage* all) {
+  const auto i = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) all[i] = detail::narrow<Storage>(values[i]);
+}
+
+template <class Storage, class Small>
+void expect_rounded_once() {
+  const std::vector<double> values = near_ties<Small>();
+  const auto count = static_cast<std::int32_t>(values.size());
+  DeviceArray<double> d_values(values);
+  DeviceArray<Storage> d_all(values.size());
+  narrow_all<<<(count + 255) / 256, 256>>>(d_values.data(), count, d_all.data());
+  const std::vector<Storage> all = d_all.download();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, &all[i], sizeof(bits));
+    ASSERT_EQ(bits, Small(values[i]).bits) << values[i];
+  }
+}
+
+TEST_F(CudaStep, Float64IsRoundedToSmallFloatsOnce) {
+  expect_rounded_once<__half, detail::Float16>();
+  expect_rounded_once<__nv_bfloat16, detail::BFloat16>();
 }
 
 TEST_F(CudaStep, SmallFloatsConvertAsOnTheHost) {

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "cuda/warp/long_rows.cuh"
 #include "cuda/warp/search.cuh"
@@ -118,9 +117,7 @@ class AgentLongRow {
   }
 
  private:
-  static constexpr bool kIsDouble = std::is_same_v<Storage, double>;
-  /// Plain sums of a million samples lose more precision than float64 should.
-  using Search = SlopeSearch<double, DeviceArithmetic<double>, kIsDouble>;
+  using Search = DeviceSearch<double>;
   /// An upper bound for lam: with samples that the search can take, no edge has a larger dual
   /// variable.
   static constexpr double kMostLam = 0x1p960;

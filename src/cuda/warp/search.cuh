@@ -114,12 +114,12 @@ struct DeviceArithmetic<double> {
 
 /// The search for rows that fit in a warp. All kernels use the same one.
 template <class T>
-using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>, sizeof(T) == sizeof(float)>;
+using DeviceSearch = SlopeSearch<T, DeviceArithmetic<T>>;
 
 /// The value that is subtracted from the samples of a row, so that sums are small if its range is:
-/// the first sample. float64 sums carry no rounding error along, so there it is halfway to the
-/// second sample; otherwise the sums of a row that alternates between two values would grow with
-/// every other sample.
+/// the first sample. The search in float64 sums samples as they are (see step/slope_search.h), so
+/// there it is halfway to the second sample; otherwise the sums of a row that alternates between
+/// two values would grow with every other sample.
 template <class T>
 [[nodiscard]] __device__ T origin_of_row(T first, T second) noexcept {
   return sizeof(T) > sizeof(float) ? first / 2 + second / 2 : first;

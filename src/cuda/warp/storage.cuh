@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "step/small_float.h"
 #include "tautstring/view.h"
 
 namespace tautstring::detail {
@@ -31,10 +32,17 @@ template <class Storage, class T>
 [[nodiscard]] __device__ Storage narrow(T value) noexcept {
   if constexpr (std::is_floating_point_v<Storage>) {
     return static_cast<Storage>(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    // The processor's instruction for float64 to bfloat16 rounds to float32 on the way.
+    if constexpr (std::is_same_v<Storage, __half>) {
+      return __ushort_as_half(Float16(value).bits);
+    } else {
+      return __ushort_as_bfloat16(BFloat16(value).bits);
+    }
   } else if constexpr (std::is_same_v<Storage, __half>) {
-    return std::is_same_v<T, double> ? __double2half(value) : __float2half_rn(value);
+    return __float2half_rn(value);
   } else {
-    return std::is_same_v<T, double> ? __double2bfloat16(value) : __float2bfloat16_rn(value);
+    return __float2bfloat16_rn(value);
   }
 }
 

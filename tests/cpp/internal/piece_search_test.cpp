@@ -33,8 +33,12 @@ struct Lams {
 template <class T, bool kOneLam = false>
 class Row1d {
  public:
-  Row1d(const std::vector<double>& x, const std::vector<double>& lam) {
-    for (const double value : x) x_.push_back(static_cast<T>(value) - static_cast<T>(x[0]));
+  Row1d(const std::vector<double>& x, const std::vector<double>& lam)
+      : origin_(static_cast<T>(x[0])) {
+    // As on a device: see origin_of_row.
+    if (sizeof(T) > sizeof(float))
+      origin_ = origin_ / 2 + static_cast<T>(x[x.size() > 1 ? 1 : 0]) / 2;
+    for (const double value : x) x_.push_back(static_cast<T>(value) - origin_);
     // As on a device, an infinite lam is one that no edge can ever reach.
     for (const double value : lam) lam_.push_back(static_cast<T>(std::min(value, 0x1p100)));
     lam_.resize(x.size(), kOneLam && !lam.empty() ? lam_[0] : T(0));
@@ -42,6 +46,7 @@ class Row1d {
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(x_.size()); }
   [[nodiscard]] static T zero() { return 0; }
   static void prepare(std::int32_t /*first*/, std::int32_t /*next*/, std::int32_t /*last*/) {}
+  [[nodiscard]] T origin() const { return origin_; }
   [[nodiscard]] T sample(std::int32_t i) const { return x_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] T lam(std::int32_t i) const { return lam_[static_cast<std::size_t>(i)]; }
   Lams<T, kOneLam> load(std::int32_t i, std::int32_t last, T (&samples)[kGroup]) const {
@@ -54,6 +59,7 @@ class Row1d {
   }
 
  private:
+  T origin_;
   std::vector<T> x_, lam_;
 };
 
@@ -79,11 +85,21 @@ struct Found {
   std::vector<T> values;
   T first_value = std::numeric_limits<T>::quiet_NaN();  // of a piece
   T last_value = std::numeric_limits<T>::quiet_NaN();
+  /// The values of all samples.
+  [[nodiscard]] std::vector<double> spread(T origin) const {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      all.push_back(codes[i] != Code::continues ? static_cast<double>(values[i] + origin)
+                                                : all.back());
+    }
+    return all;
+  }
   bool gave_up = false;
+  bool is_odd = false;
 };
 
 template <class T>
-using Search = detail::SlopeSearch<T, detail::PlainArithmetic<T>, true>;
+using Search = detail::SlopeSearch<T, detail::PlainArithmetic<T>>;
 
 /// No more exact than a device may be: fused operations, and reciprocals that are often off by a
 /// unit in the last place.
@@ -103,13 +119,15 @@ struct RoughArithmetic : detail::PlainArithmetic<float> {
     detail::tighten_bounds<kMayHaveCrossed, RoughArithmetic>(bounds, next);
   }
 };
-using RoughSearch = detail::SlopeSearch<float, RoughArithmetic, true>;
+using RoughSearch = detail::SlopeSearch<float, RoughArithmetic>;
 
 template <class Search, class T, bool kOneLam>
 Found<T> search_row(const Row1d<T, kOneLam>& row) {
   Found<T> found(static_cast<std::size_t>(row.size()));
   const detail::Piece piece = {0, row.size(), Code::plain, Code::continues, true};
-  found.gave_up = detail::search_piece<Search, T>(row, piece, found).gave_up;
+  const detail::PieceResult result = detail::search_piece<Search, T>(row, piece, found);
+  found.gave_up = result.gave_up;
+  found.is_odd = result.is_odd;
   return found;
 }
 
@@ -136,7 +154,9 @@ Found<T> search_pieces(const Row1d<T, kOneLam>& row, std::int32_t chunk, std::in
     ++pieces;
     const T value_before = found.last_value;
     found.first_value = std::numeric_limits<T>::quiet_NaN();
-    found.gave_up |= detail::search_piece<Search, T>(row, piece, found).gave_up;
+    const detail::PieceResult result = detail::search_piece<Search, T>(row, piece, found);
+    found.gave_up |= result.gave_up;
+    found.is_odd |= result.is_odd;
     found.join(piece, value_before);
   }
   return found;
@@ -150,6 +170,15 @@ Found<float> search_as_kernels_do(const Row1d<float, true>& row) {
   const std::int32_t chunk = 1 << detail::split_log_chunk(row.size());
   int pieces = 0;
   return search_pieces<Search>(row, chunk, chunk, pieces);
+}
+
+void expect_certified(const std::vector<double>& x, double lam, const std::vector<double>& y) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  double certificate = 0;
+  ASSERT_TRUE(certificate1d({.x = view(x.data(), {n}), .lam = lam}, view(y.data(), {n}),
+                            view(&certificate, {1}))
+                  .ok());
+  EXPECT_LE(certificate, certificate_tolerance(DType::float64, {"", x, {lam}, {}}));
 }
 
 template <class T>
@@ -199,13 +228,13 @@ TYPED_TEST(PieceSearch, FindsTheReferencesValuesOnEveryFamily) {
       std::vector<double> lam(n - 1);
       for (double& value : lam) value = lam_size * static_cast<double>(1 + random() % 3);
       for (double& value : lam) value = static_cast<double>(static_cast<TypeParam>(value));
-      const auto found = search_row<Search<TypeParam>>(Row1d<TypeParam>(x, lam));
+      const Row1d<TypeParam> row(x, lam);
+      const auto found = search_row<Search<TypeParam>>(row);
       if (found.gave_up) continue;
       const std::vector<double> expected = reference::prox_tv1d(x, lam);
-      double value = 0;
+      const std::vector<double> y = found.spread(row.origin());
       for (std::size_t i = 0; i < x.size(); ++i) {
-        if (found.codes[i] != Code::continues) value = static_cast<double>(found.values[i]);
-        ASSERT_NEAR(value + x[0], expected[i], tolerance * (range_of(x) + 1e-30))
+        ASSERT_NEAR(y[i], expected[i], tolerance * (range_of(x) + 1e-30))
             << family.name << ", lam " << lam_size << ", element " << i;
       }
     }
@@ -237,6 +266,61 @@ TYPED_TEST(PieceSearch, GivesUpOnARampRatherThanReadItAgainAndAgain) {
   std::vector<double> x(4000), lam(3999, 1e5);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
   EXPECT_TRUE(search_row<Search<TypeParam>>(Row1d<TypeParam>(x, lam)).gave_up);
+}
+
+/// The last value may well be finite.
+TYPED_TEST(PieceSearch, TellsThatASampleIsNotFinite) {
+  Random random(base_seed());
+  int pieces = 0;
+  for (const double bad : {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()}) {
+    for (const std::size_t n : {1, 2, 33, 300}) {
+      for (std::size_t place = 0; place < n; ++place) {
+        std::vector<double> x(n);
+        for (double& value : x) value = std::normal_distribution<double>()(random);
+        x[place] = bad;
+        const Row1d<TypeParam> row(x, std::vector<double>(n - 1, 0.7));
+        EXPECT_TRUE(search_row<Search<TypeParam>>(row).is_odd) << bad << " at " << place;
+        EXPECT_TRUE(search_pieces<Search<TypeParam>>(row, 32, 32, pieces).is_odd)
+            << bad << " at " << place << ", in pieces";
+      }
+    }
+  }
+}
+
+/// The promise for float64, of which sums that grow would lose digits.
+TEST(PieceSearch, Float64IsCertifiedOnEveryFamily) {
+  std::vector<Family> all = families();
+  all.insert(all.end(), worst_families().begin(), worst_families().end());
+  all.insert(all.end(), plateau_families().begin(), plateau_families().end());
+  int gave_up = 0;
+  for (const Family& family : all) {
+    for (const int n : {16, 100, 300, 1000, 2610, 4096}) {
+      for (const double size : {1e-3, 0.05, 0.3, 1.0, 4.0, 16.0, 256.0}) {
+        Random random(base_seed() + static_cast<std::uint64_t>(n));
+        const std::vector<double> x = family.make(random, n);
+        const double lam = 0.83 * size * range_of(x);
+        if (lam == 0 || lam > n * range_of(x) / 4) continue;
+        SCOPED_TRACE(std::string(family.name) + ", n " + std::to_string(n) + ", lam " +
+                     std::to_string(lam));
+        const Row1d<double, true> row(x, std::vector<double>(x.size() - 1, lam));
+        const auto found = search_row<Search<double>>(row);
+        gave_up += found.gave_up ? 1 : 0;
+        if (!found.gave_up) expect_certified(x, lam, found.spread(row.origin()));
+      }
+    }
+  }
+  EXPECT_LT(gave_up, 100);
+}
+
+TEST(PieceSearch, Float64IsCertifiedForAMillionSamples) {
+  for (const Family& family : worst_families()) {
+    SCOPED_TRACE(family.name);
+    Random random(base_seed());
+    const std::vector<double> x = family.make(random, 1'000'000);
+    const Row1d<double, true> row(x, std::vector<double>(x.size() - 1, 3.0));
+    const auto found = search_row<Search<double>>(row);
+    if (!found.gave_up) expect_certified(x, 3, found.spread(row.origin()));
+  }
 }
 
 /// What may be wrong with a row in float32.
