@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
+#include <string>
 
 #include "support/solve.h"
 
@@ -11,22 +13,23 @@ namespace {
 
 class NonFinite : public ::testing::TestWithParam<double> {};
 
-TEST_P(NonFinite, SampleMakesItsRowNanAndNoOther) {
+/// Solves nine rows of n samples, the fifth of which has a bad one.
+void expect_one_nan_row(DType dtype, std::int64_t n, double bad) {
   constexpr std::int64_t rows = 9;
-  constexpr std::int64_t n = 33;
   Random random(base_seed());
-  std::vector<double> x = families()[0].make(random, rows * n);
-  std::vector<double> expected(x.size()), y(x.size());
-  ASSERT_TRUE(
-      prox_tv1d({.x = view(x.data(), {rows, n}), .lam = 0.7}, view(expected.data(), {rows, n}))
-          .ok());
-  for (const std::int64_t place : {std::int64_t{0}, n / 2, n - 1}) {
-    std::vector<double> bad = x;
-    bad[static_cast<std::size_t>(4 * n + place)] = GetParam();
-    std::vector<std::uint32_t> partition(rows * partition_words(n));
-    ASSERT_TRUE(prox_tv1d({.x = view(bad.data(), {rows, n}), .lam = 0.7}, view(y.data(), {rows, n}),
-                          partition)
-                    .ok());
+  const std::vector<double> x = families()[0].make(random, static_cast<int>(rows * n));
+  const auto solve = [&](const std::vector<double>& samples, std::span<std::uint32_t> partition) {
+    Array from(dtype, samples), to(dtype, samples.size());
+    EXPECT_TRUE(
+        prox_tv1d({.x = from.view({rows, n}), .lam = 0.7}, to.view({rows, n}), partition).ok());
+    return to.values();
+  };
+  const std::vector<double> expected = solve(x, {});
+  for (const std::int64_t place : {std::int64_t{0}, std::int64_t{1}, n / 2, n - 1}) {
+    std::vector<double> samples = x;
+    samples[static_cast<std::size_t>(4 * n + place)] = bad;
+    std::vector<std::uint32_t> partition(static_cast<std::size_t>(rows * partition_words(n)));
+    const std::vector<double> y = solve(samples, partition);
     for (std::int64_t i = 0; i < rows * n; ++i) {
       const auto k = static_cast<std::size_t>(i);
       if (i / n == 4) {
@@ -38,6 +41,15 @@ TEST_P(NonFinite, SampleMakesItsRowNanAndNoOther) {
     for (std::int64_t i = 0; i < n; ++i) {
       ASSERT_EQ(code_at(partition.data() + 4 * partition_words(n), i),
                 i == 0 ? Code::plain : Code::continues);
+    }
+  }
+}
+
+TEST_P(NonFinite, SampleMakesItsRowNanAndNoOther) {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    for (const std::int64_t n : {33, 300, 5000}) {
+      SCOPED_TRACE(dtype_name(dtype) + ", " + std::to_string(n) + " samples");
+      expect_one_nan_row(dtype, n, GetParam());
     }
   }
 }
