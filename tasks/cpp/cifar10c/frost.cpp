@@ -44,7 +44,7 @@ std::array<Overlay, kPictures> checked(std::span<const Overlay> overlays) {
     small[i] = reduced(overlays[i]);
     if (small[i].height <= kSize || small[i].width <= kSize) {
       throw std::invalid_argument(
-          "overlays: pictures must be larger than 160 x 160 pixels by at least 3, got " +
+          "overlays: pictures must be at least 163 x 163 pixels, got " +
           std::to_string(overlays[i].width) + " x " + std::to_string(overlays[i].height));
     }
   }
