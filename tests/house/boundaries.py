@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 TORCH = re.compile(r"torch/|ATen/|c10/|torch\.h")
 CUDA = re.compile(r"cuda_|cuda/|cuda\.h|cub/|thrust/|nv/|cooperative_groups")
@@ -76,6 +77,13 @@ LOUD = re.compile(
     r"|static_cast<void>"
 )
 SOURCES = {".h", ".cuh", ".cpp", ".cu"}
+# The C++ part of the tasks uses the standard library and itself, apart from these folders of it.
+TASKS = "tasks/cpp"
+TASKS_OTHERS = {
+    "tasks/cpp/python": re.compile(r"nanobind/"),
+    "tasks/cpp/tests": re.compile(r"gtest/gtest\.h$"),
+}
+STANDARD_NAME = re.compile(r"[a-z0-9_]+$")  # neither a folder nor an extension
 
 # The Python package: modules may only import modules of later lines.
 TORCH_LAYERS = (
@@ -101,8 +109,8 @@ PYTHON_FOLDERS = ("python", "tasks", "bench", "examples", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
-def folder_rule(path: str, rules: dict) -> list[str] | set[str] | None:
-    """Returns what a file may include by its folder's rule, None for everything."""
+def folder_rule(path: str, rules: dict) -> Any:
+    """Returns the rule of a file's folder, None if there is none."""
     matching = [key for key in rules if path == key or path.startswith(key + "/")]
     return rules[max(matching, key=len)] if matching else None
 
@@ -113,6 +121,18 @@ def is_allowed(name: str, rule: list[str] | None) -> bool:
         return True
     matching = [a for a in rule if (name + "/").startswith(a.removeprefix("!") + "/")]
     return bool(matching) and not max(matching, key=len).startswith("!")
+
+
+def tasks_may_include(root: Path, path: str, name: str) -> bool:
+    """Returns whether a file of the tasks' C++ part may include a header."""
+    others = folder_rule(path, TASKS_OTHERS)
+    if others is not None and others.match(name):
+        return True
+    if STANDARD_NAME.match(name):
+        return True
+    is_own = "/" in name and (root / TASKS / name).is_file()
+    folder = f"{TASKS}/{name}".rsplit("/", 1)[0]
+    return is_own and (folder_rule(folder, TASKS_OTHERS) in (None, others))
 
 
 def violations(root: Path) -> list[str]:
@@ -130,6 +150,10 @@ def violations(root: Path) -> list[str]:
             code = re.sub(r"//.*", "", text)
             found += [f"{path}: must not use {name}" for name in LOUD.findall(code)]
         for name in INCLUDE.findall(text):
+            if path.startswith(TASKS + "/"):
+                if not tasks_may_include(root, path, name):
+                    found.append(f"{path}: must not include {name}")
+                continue
             if TORCH.match(name) and not path.startswith(MAY_USE_TORCH):
                 found.append(f"{path}: names the torch header {name}")
             if CUDA.match(name) and not path.startswith(MAY_USE_CUDA):
@@ -240,6 +264,16 @@ def self_test() -> None:
         "python/tautstring/_options.py": "import torch\n",
         "python/tautstring/numpy/_rows.py": "import numpy\nfrom tautstring import _shapes\n",
         "python/tautstring/layers.py": "import torch\nfrom tautstring.functional import tv\n",
+        "tasks/cpp/a/a.h": "#include <vector>\n",
+        "tasks/cpp/a/good.cpp": '#include "a/a.h"\n#include <cmath>\n',
+        "tasks/cpp/a/core.cpp": '#include "tautstring/tv1d.h"\n',
+        "tasks/cpp/a/library.cpp": "#include <png.h>\n",
+        "tasks/cpp/a/binding.cpp": "#include <nanobind/nanobind.h>\n",
+        "tasks/cpp/a/upwards.cpp": '#include "python/module.h"\n',
+        "tasks/cpp/python/module.h": "#include <nanobind/nanobind.h>\n",
+        "tasks/cpp/python/good.cpp": '#include "a/a.h"\n#include "python/module.h"\n',
+        "tasks/cpp/python/test.cpp": "#include <gtest/gtest.h>\n",
+        "tasks/cpp/tests/good.cpp": '#include "a/a.h"\n#include <gtest/gtest.h>\n',
         "tasks/tautstring_tasks/a/__init__.py": "import tautstring\n",
         "tasks/tautstring_tasks/a/net.py": "from tautstring_tasks.a import other\n",
         "tasks/tautstring_tasks/b/__init__.py": "from tautstring_tasks.a import net\n",
@@ -275,6 +309,11 @@ def self_test() -> None:
         "src/step/f.h",
         "src/step/i.h",
         "src/step/row/j.h",
+        "tasks/cpp/a/binding.cpp",
+        "tasks/cpp/a/core.cpp",
+        "tasks/cpp/a/library.cpp",
+        "tasks/cpp/a/upwards.cpp",
+        "tasks/cpp/python/test.cpp",
         "tasks/tautstring_tasks/b/__init__.py",
         "tasks/tautstring_tasks/shared.py",
         "tests/cpp/m_test.cpp",

@@ -43,9 +43,9 @@ std::array<Overlay, kPictures> checked(std::span<const Overlay> overlays) {
   for (std::size_t i = 0; i < small.size(); ++i) {
     small[i] = reduced(overlays[i]);
     if (small[i].height <= kSize || small[i].width <= kSize) {
-      throw std::invalid_argument(
-          "overlays: pictures must be at least 163 x 163 pixels, got " +
-          std::to_string(overlays[i].width) + " x " + std::to_string(overlays[i].height));
+      throw std::invalid_argument("overlays: pictures must be at least 163 x 163 pixels, got " +
+                                  std::to_string(overlays[i].width) + " x " +
+                                  std::to_string(overlays[i].height));
     }
   }
   return small;

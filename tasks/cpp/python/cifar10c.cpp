@@ -92,7 +92,8 @@ NewImages corrupt_with(const OneImage& image, const Numbers& random, const std::
 
 void add_cifar10c(nb::module_& module) {
   nb::list names;
-  for (const std::string_view name : cifar10c::kNames) names.append(nb::str(name.data(), name.size()));
+  for (const std::string_view name : cifar10c::kNames)
+    names.append(nb::str(name.data(), name.size()));
   module.attr("CORRUPTIONS") = nb::tuple(names);
   module.attr("SEVERITIES") = cifar10c::kSeverities;
   module.def("corrupt", &corrupt, nb::arg("images").noconvert(), nb::arg("corruption"),
@@ -102,8 +103,7 @@ void add_cifar10c(nb::module_& module) {
   module.def("draw", &draw, nb::arg("corruption"), nb::arg("severity"), nb::arg("seed") = 0,
              nb::arg("index") = 0, nb::arg("overlays") = nb::tuple());
   module.def("corrupt_with", &corrupt_with, nb::arg("image").noconvert(), nb::arg("random"),
-             nb::arg("corruption"), nb::arg("severity"),
-             nb::arg("overlays") = nb::tuple());
+             nb::arg("corruption"), nb::arg("severity"), nb::arg("overlays") = nb::tuple());
 }
 
 }  // namespace tautstring_tasks::python
