@@ -29,12 +29,12 @@ Corruptor::Corruptor(std::string_view name, int severity, std::uint64_t seed,
       counts_(corruption_->random_counts()) {}
 
 std::size_t Corruptor::random_size() const {
-  return static_cast<std::size_t>(counts_.normals + counts_.uniforms);
+  return to_index(counts_.normals + counts_.uniforms);
 }
 
 void Corruptor::fill(std::uint64_t index, std::span<double> random) const {
   Stream stream(seed_, purpose_, index);
-  const auto normals = static_cast<std::size_t>(counts_.normals);
+  const auto normals = to_index(counts_.normals);
   for (double& value : random.first(normals)) value = stream.normal();
   for (double& value : random.subspan(normals)) value = stream.uniform();
 }
@@ -75,7 +75,7 @@ void Corruptor::corrupt(Image image, std::span<const double> random, Result resu
     throw std::invalid_argument("random: must have " + std::to_string(random_size()) +
                                 " numbers, got " + std::to_string(random.size()));
   }
-  const auto normals = static_cast<std::size_t>(counts_.normals);
+  const auto normals = to_index(counts_.normals);
   for (const double value : random.first(normals)) {
     if (!std::isfinite(value)) throw std::invalid_argument("random: normals must be finite");
   }

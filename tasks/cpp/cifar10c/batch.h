@@ -24,8 +24,9 @@ class Corruptor {
 
   /// Fills `results` with the corrupted images, whose indices are first_index, first_index + 1 and
   /// so on. Both arrays have kValues bytes per image. Returns whether all was done (see for_each).
-  bool corrupt(std::span<const std::uint8_t> images, std::uint64_t first_index, int threads,
-               std::span<std::uint8_t> results, const KeepGoing& keep_going = {}) const;
+  [[nodiscard]] bool corrupt(std::span<const std::uint8_t> images, std::uint64_t first_index,
+                             int threads, std::span<std::uint8_t> results,
+                             const KeepGoing& keep_going = {}) const;
 
   /// The same for one image, with given random numbers.
   void corrupt(Image image, std::span<const double> random, Result result) const;

@@ -22,7 +22,7 @@ class ClippedZoom {
     for (int i = 0; i < kSize; ++i) {
       const double at = (trim + i) * step;
       const int floor = static_cast<int>(at);
-      Tap& tap = taps_[static_cast<std::size_t>(i)];
+      Tap& tap = taps_[to_index(i)];
       // A coordinate that rounding puts past the last pixel is outside for SciPy: 0 there.
       const bool is_outside = at > crop - 1;
       tap.first = start + std::min(floor, crop - 1);
@@ -42,8 +42,8 @@ class ClippedZoom {
       const T* const row = &image[pixel_at(y, 0) * depth];
       double* out = &across[pixel_at(y, 0) * depth];
       for (const Tap& tap : taps_) {
-        const T* const first = row + static_cast<std::size_t>(tap.first) * depth;
-        const T* const second = row + static_cast<std::size_t>(tap.second) * depth;
+        const T* const first = row + to_index(tap.first) * depth;
+        const T* const second = row + to_index(tap.second) * depth;
         for (std::size_t c = 0; c < depth; ++c) {
           *out++ = first[c] * tap.first_weight + second[c] * tap.second_weight;
         }
@@ -51,8 +51,8 @@ class ClippedZoom {
     }
     T* out = result.data();
     for (const Tap& tap : taps_) {
-      const double* const first = &across[static_cast<std::size_t>(tap.first) * width];
-      const double* const second = &across[static_cast<std::size_t>(tap.second) * width];
+      const double* const first = &across[to_index(tap.first) * width];
+      const double* const second = &across[to_index(tap.second) * width];
       for (std::size_t i = 0; i < width; ++i) {
         *out++ = static_cast<T>(first[i] * tap.first_weight + second[i] * tap.second_weight);
       }

@@ -32,8 +32,7 @@ std::vector<Tap> taps_of(const Disk& disk) {
     for (int x = -kReach; x <= kReach; ++x) {
       const bool is_inside = y * y + x * x <= disk.radius * disk.radius;
       count += is_inside ? 1 : 0;
-      sharp[static_cast<std::size_t>(y + kReach + 1)][static_cast<std::size_t>(x + kReach + 1)] =
-          is_inside ? 1.0F : 0.0F;
+      sharp[to_index(y + kReach + 1)][to_index(x + kReach + 1)] = is_inside ? 1.0F : 0.0F;
     }
   }
   const double side = exponential(-0.5 / (disk.sigma * disk.sigma));
@@ -67,13 +66,13 @@ class DefocusBlur final : public Corruption {
   void apply(Image image, std::span<const double> /*random*/, Result result) const override {
     constexpr int padded = kSize + 2 * kReach;
     constexpr int pitch = padded * kColours;
-    std::array<double, padded * pitch> source;
+    std::array<double, to_index(padded * pitch)> source;
     for (int y = 0; y < padded; ++y) {
       for (int x = 0; x < padded; ++x) {
         const int from_y = MirrorBorder::inside(y - kReach, kSize);
         const int from_x = MirrorBorder::inside(x - kReach, kSize);
         for (int c = 0; c < kColours; ++c) {
-          source[static_cast<std::size_t>(y * pitch + x * kColours + c)] =
+          source[to_index(y * pitch + x * kColours + c)] =
               image[value_at(from_y, from_x, c)] / 255.0;
         }
       }
@@ -83,7 +82,7 @@ class DefocusBlur final : public Corruption {
       std::array<double, width> sums = {};
       for (const Tap& tap : taps_) {
         const int from = (y + kReach + tap.y) * pitch + (kReach + tap.x) * kColours;
-        const double* const row = &source[static_cast<std::size_t>(from)];
+        const double* const row = &source[to_index(from)];
         for (std::size_t i = 0; i < width; ++i) sums[i] += tap.weight * row[i];
       }
       for (std::size_t i = 0; i < width; ++i) {

@@ -27,8 +27,8 @@ struct Point {
 };
 
 constexpr int kPoints = 3;
-constexpr double kNear = kSize / 2 - kSize / 3;  // the points' coordinates
-constexpr double kFar = kSize / 2 + kSize / 3;
+constexpr int kNear = kSize / 2 - kSize / 3;  // the points' coordinates
+constexpr int kFar = kSize / 2 + kSize / 3;
 
 /// Interpolates between four pixels.
 template <class Border>
@@ -96,7 +96,7 @@ class ElasticTransform final : public Corruption {
       }
     }
     if (!filter_) return store(mapped, result);
-    const Plane<float> shifts_x = shifts(random.subspan(2 * kPoints, kPixels));
+    const Plane<float> shifts_x = shifts(random.subspan(to_index(2 * kPoints), kPixels));
     const Plane<float> shifts_y = shifts(random.subspan(2 * kPoints + kPixels, kPixels));
     Colours<float> shifted;
     for (int y = 0; y < kSize; ++y) {

@@ -27,7 +27,7 @@ Overlay reduced(const Overlay& picture) {
     for (int x = 0; x < small.width; ++x) {
       const int from = (kFactor * y + kFactor / 2) * picture.width + kFactor * x + kFactor / 2;
       for (int c = 0; c < kColours; ++c) {
-        small.values.push_back(picture.values[static_cast<std::size_t>(from * kColours + c)]);
+        small.values.push_back(picture.values[to_index(from * kColours + c)]);
       }
     }
   }
@@ -64,9 +64,9 @@ class Frost final : public Corruption {
     const int left = static_cast<int>(random[2] * (overlay.width - kSize));
     for (int y = 0; y < kSize; ++y) {
       const int from = ((top + y) * overlay.width + left) * kColours;
-      for (std::size_t i = 0; i < kSize * kColours; ++i) {
+      for (std::size_t i = 0; i < to_index(kSize * kColours); ++i) {
         const std::size_t at = value_at(y, 0, 0) + i;
-        const double frost = overlay.values[static_cast<std::size_t>(from) + i];
+        const double frost = overlay.values[to_index(from) + i];
         const double sum = frosting_.image * image[at] + frosting_.frost * frost;
         result[at] = static_cast<std::uint8_t>(std::min(sum, 255.0));
       }

@@ -23,7 +23,7 @@ constexpr int kShift = 16;
 constexpr Int kRound = Int{1} << (kShift - 1);
 
 constexpr Int fixed(double value) {
-  return static_cast<Int>(value * (1 << kShift) + 0.5);
+  return static_cast<Int>(2 * value * (1 << kShift) + 1) / 2;
 }
 
 // ITU T.81, tables K.1 and K.2.
@@ -48,7 +48,7 @@ Table table_of(const Table& standard, int quality) {
 
 /// A square plane of bytes, as integers.
 template <int size>
-using Square = std::array<Int, static_cast<std::size_t>(size* size)>;
+using Square = std::array<Int, to_index(size* size)>;
 
 /// Luminance, and the differences of blue and red to it plus 128.
 struct Planes {
@@ -110,9 +110,8 @@ Square<kSize> doubled(const Square<kHalf>& half) {
     const int near = y / 2;
     const int next = std::clamp(y % 2 == 0 ? near - 1 : near + 1, 0, kHalf - 1);
     const auto column = [&](int x) {
-      const auto at = static_cast<std::size_t>(std::clamp(x, 0, kHalf - 1));
-      return 3 * half[static_cast<std::size_t>(near * kHalf) + at] +
-             half[static_cast<std::size_t>(next * kHalf) + at];
+      const auto at = to_index(std::clamp(x, 0, kHalf - 1));
+      return 3 * half[to_index(near * kHalf) + at] + half[to_index(next * kHalf) + at];
     };
     for (int x = 0; x < kHalf; ++x) {
       const Int middle = 3 * column(x);
@@ -139,7 +138,7 @@ void code(Square<size>& plane, const Table& steps) {
       const auto at = [&](std::size_t i) -> Int& {
         const int y = top + static_cast<int>(i) / kBlock;
         const int x = left + static_cast<int>(i) % kBlock;
-        return plane[static_cast<std::size_t>(y * size + x)];
+        return plane[to_index(y * size + x)];
       };
       Block block;
       for (std::size_t i = 0; i < block.size(); ++i) block[i] = at(i) - 128;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cifar10c/pixels.h"
+
 namespace tautstring_tasks::cifar10c {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr int kPassBits = 2;  // of values between the passes
 constexpr int kSamples = 8;
 
 constexpr Int fixed(double value) {
-  return static_cast<Int>(value * (1 << kBits) + 0.5);
+  return static_cast<Int>(2 * value * (1 << kBits) + 1) / 2;
 }
 
 // Sums and differences of c(k) = sqrt(2) cos(k pi / 16). The even half rotates by 6 pi / 16, the
@@ -50,12 +52,12 @@ std::array<Int, 4> odd_half(const std::array<Int, 4>& v) {
 /// One line of the transform, of values `step` apart. `down` is the shift of products; sums without
 /// a product are shifted `sum_up` to the left, or by its negative to the right.
 void forward_line(Int* line, int step, int down, int sum_up) {
-  const auto at = [&](int i) -> Int& { return line[i * step]; };
+  const auto at = [&](int i) -> Int& { return line[std::ptrdiff_t{i} * step]; };
   std::array<Int, 4> sum;
   std::array<Int, 4> difference;
   for (int i = 0; i < 4; ++i) {
-    sum[static_cast<std::size_t>(i)] = at(i) + at(kSamples - 1 - i);
-    difference[static_cast<std::size_t>(i)] = at(i) - at(kSamples - 1 - i);
+    sum[to_index(i)] = at(i) + at(kSamples - 1 - i);
+    difference[to_index(i)] = at(i) - at(kSamples - 1 - i);
   }
   const Int outer = sum[0] + sum[3];
   const Int inner = sum[1] + sum[2];
@@ -71,11 +73,11 @@ void forward_line(Int* line, int step, int down, int sum_up) {
   at(6) = rounded_shift(even - inner_difference * kEvenMinus, down);
   const std::array<Int, 4> odd =
       odd_half({difference[3], difference[2], difference[1], difference[0]});
-  for (int i = 0; i < 4; ++i) at(7 - 2 * i) = rounded_shift(odd[static_cast<std::size_t>(i)], down);
+  for (int i = 0; i < 4; ++i) at(7 - 2 * i) = rounded_shift(odd[to_index(i)], down);
 }
 
 void inverse_line(Int* line, int step, int down) {
-  const auto at = [&](int i) -> Int& { return line[i * step]; };
+  const auto at = [&](int i) -> Int& { return line[std::ptrdiff_t{i} * step]; };
   const Int even = (at(2) + at(6)) * kEven;
   const Int even2 = even - at(6) * kEvenMinus;
   const Int even3 = even + at(2) * kEvenPlus;
@@ -85,8 +87,8 @@ void inverse_line(Int* line, int step, int down) {
                                     sum - even3};
   const std::array<Int, 4> odds = odd_half({at(7), at(5), at(3), at(1)});
   for (int i = 0; i < 4; ++i) {
-    const Int from_even = evens[static_cast<std::size_t>(i)];
-    const Int from_odd = odds[static_cast<std::size_t>(3 - i)];
+    const Int from_even = evens[to_index(i)];
+    const Int from_odd = odds[to_index(3 - i)];
     at(i) = rounded_shift(from_even + from_odd, down);
     at(kSamples - 1 - i) = rounded_shift(from_even - from_odd, down);
   }
@@ -96,20 +98,20 @@ void inverse_line(Int* line, int step, int down) {
 
 void forward_dct(Block& block) {
   for (int y = 0; y < kSamples; ++y) {
-    forward_line(&block[static_cast<std::size_t>(y * kSamples)], 1, kBits - kPassBits, kPassBits);
+    forward_line(&block[to_index(y * kSamples)], 1, kBits - kPassBits, kPassBits);
   }
   for (int x = 0; x < kSamples; ++x) {
-    forward_line(&block[static_cast<std::size_t>(x)], kSamples, kBits + kPassBits, -kPassBits);
+    forward_line(&block[to_index(x)], kSamples, kBits + kPassBits, -kPassBits);
   }
 }
 
 void inverse_dct(Block& block) {
   for (int x = 0; x < kSamples; ++x) {
-    inverse_line(&block[static_cast<std::size_t>(x)], kSamples, kBits - kPassBits);
+    inverse_line(&block[to_index(x)], kSamples, kBits - kPassBits);
   }
   for (int y = 0; y < kSamples; ++y) {
     // 3 bits: coefficients are 8 times too large.
-    inverse_line(&block[static_cast<std::size_t>(y * kSamples)], 1, kBits + kPassBits + 3);
+    inverse_line(&block[to_index(y * kSamples)], 1, kBits + kPassBits + 3);
   }
   for (Int& value : block) value = std::clamp(value, -128, 127);
 }

@@ -17,7 +17,7 @@ namespace tautstring_tasks::cifar10c {
 
 class MotionLine {
  public:
-  MotionLine(int radius, double sigma) : weights_(static_cast<std::size_t>(2 * radius + 1)) {
+  MotionLine(int radius, double sigma) : weights_(to_index(2 * radius + 1)) {
     double sum = 0;
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       const auto distance = static_cast<double>(i);
@@ -43,18 +43,18 @@ class MotionLine {
       for (int y = 0; y < kSize; ++y) {
         const std::size_t row = pixel_at(NearestBorder::inside(y + shift_y, kSize), 0) * depth;
         double* const out = &sums[pixel_at(y, 0) * depth];
-        std::array<double, kSize * depth> shifted;
+        std::array<double, to_index(kSize * depth)> shifted;
         for (int x = 0; x < kSize; ++x) {
-          const auto from = static_cast<std::size_t>(NearestBorder::inside(x + shift_x, kSize));
+          const auto from = to_index(NearestBorder::inside(x + shift_x, kSize));
           for (std::size_t c = 0; c < depth; ++c) {
-            shifted[static_cast<std::size_t>(x) * depth + c] = image[row + from * depth + c];
+            shifted[to_index(x) * depth + c] = image[row + from * depth + c];
           }
         }
         for (std::size_t k = 0; k < shifted.size(); ++k) out[k] += weights_[i] * shifted[k];
       }
     }
     for (std::size_t i = 0; i < values; ++i) {
-      result[i] = static_cast<std::uint8_t>(std::clamp(sums[i], 0.0, 255.0) + 0.5);
+      result[i] = static_cast<std::uint8_t>(std::floor(std::clamp(sums[i], 0.0, 255.0) + 0.5));
     }
   }
 

@@ -1,6 +1,7 @@
 // Pixelate: reduced and enlarged again by box filters, with Pillow's arithmetic: weights with 22
 // bits after the point, rows first, rounded to bytes after each direction.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -21,22 +22,22 @@ struct Window {
 std::vector<Window> windows_of(int from, int to) {
   const double scale = static_cast<double>(from) / to;
   const double width = std::max(scale, 1.0);  // of the box
-  std::vector<Window> windows(static_cast<std::size_t>(to));
+  std::vector<Window> windows(to_index(to));
   for (int i = 0; i < to; ++i) {
     const double centre = (i + 0.5) * scale;
-    const int first = std::max(static_cast<int>(centre - width / 2 + 0.5), 0);
-    const int end = std::min(static_cast<int>(centre + width / 2 + 0.5), from);
+    const int first = std::max(static_cast<int>(std::floor(centre - width / 2 + 0.5)), 0);
+    const int end = std::min(static_cast<int>(std::floor(centre + width / 2 + 0.5)), from);
     const auto is_inside = [&](int k) {
       const double distance = (k - centre + 0.5) * (1 / width);
       return distance > -0.5 && distance <= 0.5;
     };
     int count = 0;
     for (int k = first; k < end; ++k) count += is_inside(k) ? 1 : 0;
-    Window& window = windows[static_cast<std::size_t>(i)];
+    Window& window = windows[to_index(i)];
     window.first = first;
     for (int k = first; k < end; ++k) {
       const double weight = is_inside(k) ? 1.0 / count : 0.0;
-      window.weights.push_back(static_cast<int>(weight * (1 << kBits) + 0.5));
+      window.weights.push_back(static_cast<int>(std::floor(weight * (1 << kBits) + 0.5)));
     }
   }
   return windows;
@@ -53,14 +54,14 @@ std::uint8_t rounded(int sum) {
 }
 
 Square resized(const Square& image, const std::vector<Window>& windows) {
-  const auto from = static_cast<std::size_t>(image.size);
+  const auto from = to_index(image.size);
   const std::size_t to = windows.size();
   std::vector<std::uint8_t> across(from * to * kColours);
   for (std::size_t y = 0; y < from; ++y) {
     for (std::size_t x = 0; x < to; ++x) {
       const Window& window = windows[x];
       for (std::size_t c = 0; c < kColours; ++c) {
-        std::size_t at = (y * from + static_cast<std::size_t>(window.first)) * kColours + c;
+        std::size_t at = (y * from + to_index(window.first)) * kColours + c;
         int sum = 0;
         for (const int weight : window.weights) {
           sum += weight * image.values[at];
@@ -76,7 +77,7 @@ Square resized(const Square& image, const std::vector<Window>& windows) {
   for (std::size_t y = 0; y < to; ++y) {
     const Window& window = windows[y];
     for (std::size_t i = 0; i < pitch; ++i) {
-      std::size_t at = static_cast<std::size_t>(window.first) * pitch + i;
+      std::size_t at = to_index(window.first) * pitch + i;
       int sum = 0;
       for (const int weight : window.weights) {
         sum += weight * across[at];

@@ -23,12 +23,17 @@ using Colours = std::array<T, kValues>;
 template <class T>
 using Plane = std::array<T, kPixels>;
 
+/// An index that is computed in int; it is not negative.
+[[nodiscard]] constexpr std::size_t to_index(int i) {
+  return static_cast<std::size_t>(i);
+}
+
 /// The index of a pixel; times kColours: of its red value.
 [[nodiscard]] constexpr std::size_t pixel_at(int y, int x) {
-  return static_cast<std::size_t>(y * kSize + x);
+  return to_index(y * kSize + x);
 }
 [[nodiscard]] constexpr std::size_t value_at(int y, int x, int colour) {
-  return static_cast<std::size_t>((y * kSize + x) * kColours + colour);
+  return to_index((y * kSize + x) * kColours + colour);
 }
 
 /// An image in [0, 1].

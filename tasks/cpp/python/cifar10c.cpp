@@ -63,7 +63,8 @@ NewImages corrupt(const Images& images, const std::string& corruption, int sever
   };
   {
     const nb::gil_scoped_release released;
-    corruptor.corrupt({images.data(), images.size()}, first_index, threads, results, keep_going);
+    [[maybe_unused]] const bool is_done = corruptor.corrupt(  // only an exception stops it
+        {images.data(), images.size()}, first_index, threads, results, keep_going);
   }
   if (!progress.is_none()) progress(images.shape(0));
   return new_array<std::uint8_t, NewImages>(

@@ -46,8 +46,9 @@ TEST(Arguments, OverlayTooSmall) {
 TEST(Arguments, SizesThatDoNotFit) {
   const Picture images(kValues * 2);
   Picture results(kValues);
-  EXPECT_EQ(message_of([&] { Corruptor("fog", 1, 0).corrupt(images, 0, 1, results); }),
-            "images, results: must have 3072 bytes per image each, got 6144 and 3072");
+  EXPECT_EQ(
+      message_of([&] { EXPECT_FALSE(Corruptor("fog", 1, 0).corrupt(images, 0, 1, results)); }),
+      "images, results: must have 3072 bytes per image each, got 6144 and 3072");
 }
 
 TEST(Arguments, RandomNumbersThatDoNotFit) {
