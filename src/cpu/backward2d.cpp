@@ -90,7 +90,7 @@ struct GradientScratch {
   T* grad_x;
   T* incoming;  // gB; in the last iteration S_columns g
   T* mean;      // of a pass over long lines
-  T* q_next;  // q of the next iteration, and of the one after that
+  T* q_next;    // q of the next iteration, and of the one after that
   T* q_after;
   LamSums<T> lam_rows;
   LamSums<T> lam_cols;

@@ -251,8 +251,7 @@ class ImageSolver {
 template <class T>
 Status forward_in(const Forward2d& call, const Context& context) noexcept {
   const bool is_staged = is_interleaved(call.images, call.x) || is_interleaved(call.images, call.y);
-  const std::int64_t together =
-      is_staged ? images_together(call.images, concurrency(context)) : 1;
+  const std::int64_t together = is_staged ? images_together(call.images, concurrency(context)) : 1;
   const std::size_t bytes = image_bytes<T>(call.images, polishes(call.solver),
                                            pass_tasks(call.images, context), together);
   return ImageTasks(call.images, bytes, context, together)

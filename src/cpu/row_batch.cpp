@@ -114,8 +114,7 @@ void RowBatch<T>::solve(const LeftRows& rows, LeftRows& unusual) noexcept {
   used_ = rows.count;
   std::copy(rows.rows, rows.rows + rows.count, t_.row);
   for (std::int32_t slot = 0; slot < used_; ++slot) load(slot, 1);
-  LeftRows none = {};
-  solve_loaded(none, unusual);
+  solve_loaded(/*wide=*/unusual, unusual);  // the careful solver takes any row
 }
 
 /// Loads rows that are consecutive in the order.
@@ -270,8 +269,8 @@ void RowBatch<T>::pull_string(HandedOver rest) noexcept {
   }
 }
 
-/// Whether the rows of the tile follow one another in the batch. Rows that are taken in another order
-/// than the batch's never do, wherever the first and the last one are.
+/// Whether the rows of the tile follow one another in the batch. Rows that are taken in another
+/// order than the batch's never do, wherever the first and the last one are.
 template <class T>
 bool RowBatch<T>::are_consecutive() const noexcept {
   return order_.step() == 1 && t_.row[used_ - 1] - t_.row[0] == used_ - 1;
@@ -283,7 +282,8 @@ bool RowBatch<T>::can_finish_straight(std::int32_t together) const noexcept {
   if (call_.y.dtype != kDType<T> || call_.y.stride != 1 || !all_solved_) return false;
   const bool is_one_run = are_consecutive() && y_.neighbours(t_.row[0]) >= used_;
   // The padding up to the pitch is not part of the row.
-  return together == 1 || used_ == 1 || (is_one_run && y_.step() == layout_.pitch && layout_.pitch == layout_.n);
+  return together == 1 || used_ == 1 ||
+         (is_one_run && y_.step() == layout_.pitch && layout_.pitch == layout_.n);
 }
 
 template <class T>

@@ -46,11 +46,12 @@ template <class T>
 class RowSplit {
  public:
   /// `codes` are all `continues`.
-  RowSplit(const RowTube<T>& row, const VectorKernels<T>& kernels, const RowSplitScratch<T>& scratch,
-           Code* codes) noexcept
+  RowSplit(const RowTube<T>& row, const VectorKernels<T>& kernels,
+           const RowSplitScratch<T>& scratch, Code* codes) noexcept
       : row_(row), kernels_(kernels), s_(scratch), cuts_end_(scratch.cuts), codes_(codes) {}
 
-  /// Writes the codes of the row's jumps. Returns whether that succeeded; if not, no code is written.
+  /// Writes the codes of the row's jumps. Returns whether that succeeded; if not, no code is
+  /// written.
   [[nodiscard]] bool find_jumps() noexcept {
     // Only vector code reports the credit that search_pieces needs.
     if (kernels_.lanes == 1 || !is_rough(row_.x, row_.n)) return false;

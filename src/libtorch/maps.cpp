@@ -120,6 +120,16 @@ Tensor Argument::sum(const Tensor& gradient) const {
   return needs_gradient ? sum_to_shape(gradient, shape, options) : Tensor();
 }
 
+void save_for_backward(
+    AutogradContext& context, const Solved& solved,
+    std::initializer_list<std::pair<const char*, std::optional<Tensor>>> arguments,
+    const variable_list& results) {
+  solved.save(context);
+  for (const auto& [name, tensor] : arguments) Argument::save(context, name, tensor);
+  context.mark_non_differentiable({results.begin() + 1, results.end()});
+  context.set_materialize_grads(false);
+}
+
 variable_list gradients_of_arguments(const Solved& solved, const Tensor& grad_y, const Argument& x,
                                      const PerLam<Argument>& lams) {
   Wanted wanted = {.x = x.needs_gradient};
@@ -132,6 +142,14 @@ variable_list gradients_of_arguments(const Solved& solved, const Tensor& grad_y,
   variable_list gradients = {x.sum(pulled[0]), lams[0].sum(pulled[1]), Tensor()};
   if (pulled.size() > kMostLams) gradients[2] = lams[1].sum(pulled[2]);
   return gradients;
+}
+
+variable_list gradients_of_arguments(AutogradContext& context, const Tensor& grad_y,
+                                     std::initializer_list<std::string> names) {
+  std::vector<Argument> arguments = Argument::load(context, names);
+  arguments.resize(1 + kMostLams);
+  return gradients_of_arguments(Solved::load(context), grad_y, arguments[0],
+                                {arguments[1], arguments[2]});
 }
 
 }  // namespace tautstring::libtorch

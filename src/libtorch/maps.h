@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tautstring::libtorch {
@@ -90,9 +91,20 @@ struct Argument {
   [[nodiscard]] Tensor sum(const Tensor& gradient) const;
 };
 
+/// What a function saves for its backward, with its arguments by name. Only the first of its
+/// results has a gradient.
+void save_for_backward(
+    AutogradContext& context, const Solved& solved,
+    std::initializer_list<std::pair<const char*, std::optional<Tensor>>> arguments,
+    const variable_list& results);
+
 /// The gradients of x and the lams, in the arguments' own shapes; they can be differentiated again.
 /// Those that are not needed are undefined.
 variable_list gradients_of_arguments(const Solved& solved, const Tensor& grad_y, const Argument& x,
                                      const PerLam<Argument>& lams);
+
+/// The gradients of a function's first arguments, of these names: x, then the lams.
+variable_list gradients_of_arguments(AutogradContext& context, const Tensor& grad_y,
+                                     std::initializer_list<std::string> names);
 
 }  // namespace tautstring::libtorch

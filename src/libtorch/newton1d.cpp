@@ -56,20 +56,15 @@ class Solve : public torch::autograd::Function<Solve> {
     const Solved solved = {.batch = c10::make_intrusive<Rows>(dim, sharpen, x.size(dim)),
                            .dtype = x.scalar_type(),
                            .saved = {results[1]}};
-    solved.save(*context);
-    Argument::save(*context, "x", x);
-    Argument::save(*context, "lam", lam);
-    context->mark_non_differentiable({results.begin() + 1, results.end()});
-    context->set_materialize_grads(false);
+    save_for_backward(*context, solved, {{"x", x}, {"lam", lam}}, results);
     return results;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     variable_list result(6);
     if (!gradients[0].defined()) return result;
-    const auto arguments = Argument::load(*context, {"x", "lam"});
-    const variable_list pulled = libtorch::gradients_of_arguments(
-        Solved::load(*context), gradients[0], arguments[0], {arguments[1], Argument()});
+    const variable_list pulled =
+        libtorch::gradients_of_arguments(*context, gradients[0], {"x", "lam"});
     std::copy(pulled.begin(), pulled.end(), result.begin());
     return result;
   }

@@ -48,13 +48,9 @@ class Solve : public torch::autograd::Function<Solve> {
         .batch = c10::make_intrusive<Rows>(dim, sharpen, x.size(dim)),
         .dtype = x.scalar_type(),
         .saved = weight ? variable_list{partition, x, y, *weight} : variable_list{partition}};
-    solved.save(*context);
-    Argument::save(*context, "x", x);
-    Argument::save(*context, "lam", lam);
-    Argument::save(*context, "weight", weight);
-    context->mark_non_differentiable({partition});
-    context->set_materialize_grads(false);
-    return {y, partition};
+    variable_list results = {y, partition};
+    save_for_backward(*context, solved, {{"x", x}, {"lam", lam}, {"weight", weight}}, results);
+    return results;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {

@@ -120,21 +120,16 @@ class Solve : public torch::autograd::Function<Solve> {
     const Solved solved = {.batch = c10::make_intrusive<Images>(call, x),
                            .dtype = x.scalar_type(),
                            .saved = {results[1], results[2], results[3]}};
-    solved.save(*context);
-    Argument::save(*context, "x", x);
-    Argument::save(*context, "lam_rows", lam_rows);
-    Argument::save(*context, "lam_cols", lam_cols);
-    context->mark_non_differentiable({results.begin() + 1, results.end()});
-    context->set_materialize_grads(false);
+    save_for_backward(*context, solved, {{"x", x}, {"lam_rows", lam_rows}, {"lam_cols", lam_cols}},
+                      results);
     return results;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     variable_list result(7);
     if (!gradients[0].defined()) return result;
-    const auto arguments = Argument::load(*context, {"x", "lam_rows", "lam_cols"});
-    const variable_list pulled = libtorch::gradients_of_arguments(
-        Solved::load(*context), gradients[0], arguments[0], {arguments[1], arguments[2]});
+    const variable_list pulled =
+        libtorch::gradients_of_arguments(*context, gradients[0], {"x", "lam_rows", "lam_cols"});
     std::copy(pulled.begin(), pulled.end(), result.begin());
     return result;
   }

@@ -105,8 +105,8 @@ TEST(Strides, ChannelsLastHasTheBitsOfContiguousRows) {
   for (const std::int64_t n : {2, 16, 21, 32, 64, 224, 256}) {
     for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
       for (const Mode mode : {Mode::smooth, Mode::sharp}) {
-        for (Executor* executor : {static_cast<Executor*>(nullptr),
-                                   static_cast<Executor*>(&threads)}) {
+        for (Executor* executor :
+             {static_cast<Executor*>(nullptr), static_cast<Executor*>(&threads)}) {
           SCOPED_TRACE(std::to_string(n) + " samples of " + dtype_name(dtype) +
                        (mode == Mode::sharp ? ", sharp" : "") + (executor ? ", 3 threads" : ""));
           expect_bits_of_contiguous_rows(n, dtype, mode, executor);

@@ -64,7 +64,8 @@ enum class LaneShape : std::uint8_t {
   long_segments,    // of dozens
 };
 
-/// Copies `rows` neighbours in memory, with samples `stride` apart, to rows `pitch` apart; and back.
+/// Copies `rows` neighbours in memory, with samples `stride` apart, to rows `pitch` apart; and
+/// back.
 template <class T>
 struct ColumnMoves {
   void (*gather)(const T* from, std::int64_t stride, std::int32_t rows, std::int32_t n, T* to,

@@ -73,8 +73,15 @@ inline constexpr VectorKernels<T> kKernels = {
     .extrapolate = extrapolate<T>,
 };
 
-inline constexpr ColumnMoves<std::uint16_t> kColumns16 = {gather_columns<std::uint16_t>,
-                                                          scatter_columns<std::uint16_t>};
+/// All vector code of this instruction set.
+constexpr CpuTarget target(const char* name) noexcept {
+  return {name,
+          kKernels<float>,
+          kKernels<double>,
+          {gather_columns<std::uint16_t>, scatter_columns<std::uint16_t>},
+          kNewtonLanes,
+          newton_in_lanes};
+}
 
 }  // namespace tautstring::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -87,33 +94,16 @@ namespace tautstring::detail {
 namespace {
 
 #if HWY_TARGETS & HWY_AVX3
-constexpr CpuTarget kAvx512 = {
-    "avx512",           N_AVX3::kKernels<float>, N_AVX3::kKernels<double>,
-    N_AVX3::kColumns16, N_AVX3::kNewtonLanes,    N_AVX3::newton_in_lanes};
+constexpr CpuTarget kAvx512 = N_AVX3::target("avx512");
 #endif
 #if HWY_TARGETS & HWY_AVX2
-constexpr CpuTarget kAvx2 = {"avx2",
-                             N_AVX2::kKernels<float>,
-                             N_AVX2::kKernels<double>,
-                             N_AVX2::kColumns16,
-                             N_AVX2::kNewtonLanes,
-                             N_AVX2::newton_in_lanes};
+constexpr CpuTarget kAvx2 = N_AVX2::target("avx2");
 #endif
 #if HWY_TARGETS & HWY_SSE4
-constexpr CpuTarget kSse4 = {"sse4",
-                             N_SSE4::kKernels<float>,
-                             N_SSE4::kKernels<double>,
-                             N_SSE4::kColumns16,
-                             N_SSE4::kNewtonLanes,
-                             N_SSE4::newton_in_lanes};
+constexpr CpuTarget kSse4 = N_SSE4::target("sse4");
 #endif
 #if HWY_TARGETS & HWY_NEON
-constexpr CpuTarget kNeon = {"neon",
-                             N_NEON::kKernels<float>,
-                             N_NEON::kKernels<double>,
-                             N_NEON::kColumns16,
-                             N_NEON::kNewtonLanes,
-                             N_NEON::newton_in_lanes};
+constexpr CpuTarget kNeon = N_NEON::target("neon");
 #endif
 
 }  // namespace
