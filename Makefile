@@ -18,14 +18,17 @@ demo:  ## smooth a noisy scene and write out/demo.png
 	@build/release/examples/tautstring_demo out/demo.png
 
 # Without CUDA: the C++ tests cover its kernels, and compiling them takes minutes.
-PACKAGE_SETTINGS := --config-settings=build-dir=build/python --config-settings=cmake.define.TAUTSTRING_CUDA=OFF
+PIP_INSTALL := $(PYTHON) -m pip install --quiet --no-build-isolation --no-deps
+INSTALL_PACKAGES := $(PIP_INSTALL) --config-settings=build-dir=build/python \
+  --config-settings=cmake.define.TAUTSTRING_CUDA=OFF . \
+  && $(PIP_INSTALL) --config-settings=build-dir=../build/tasks ./tasks
 
 test:  ## build and run all tests
 	@tools/setup build test
 	cmake --preset dev -DTAUTSTRING_LIBTORCH=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
 	cmake --build --preset dev
 	ctest --preset dev
-	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps $(PACKAGE_SETTINGS) .
+	$(INSTALL_PACKAGES)
 	TAUTSTRING_DENOISE=$(CURDIR)/build/dev/examples/tautstring_denoise OMP_NUM_THREADS=1 \
 	  $(PYTHON) -m pytest --numprocesses=auto --maxprocesses=8
 
@@ -66,7 +69,7 @@ bench:  ## time the CPU solver beside other libraries; tables, a page and JSON i
 	TAUTSTRING_CPU=avx2 $(BENCH_CPU) --benchmark_filter=^rows/ --benchmark_out=out/bench_cpu_avx2.json
 	@python3 bench/report.py --markdown out/bench_cpu.json out/bench_cpu_avx2.json > out/bench_cpu.md
 	@python3 bench/report.py --save out out/bench_cpu.json out/bench_cpu_avx2.json
-	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps $(PACKAGE_SETTINGS) .
+	$(INSTALL_PACKAGES)
 	$(STUDY) --device=cpu --json=out/study_cpu.json
 	@python3 bench/report.py --save out out/study_cpu.json
 	@build/peers/bin/python bench/study_page.py out out/study_cpu.json
@@ -80,8 +83,9 @@ bench-gpu:  ## time the CUDA solver beside a plain copy, on a GPU; tables, a pag
 	build/release/bench/cuda/tautstring_bench_cuda --json=out/bench_cuda.json; status=$$?; \
 	  [ ! -e out/bench_cuda.json ] || python3 bench/report.py --save out out/bench_cuda.json; \
 	  exit $$status
-	$(PYTHON) -m pip install --quiet --no-build-isolation --no-deps \
-	  --config-settings=build-dir=build/python-cuda --config-settings=cmake.define.TAUTSTRING_CUDA=ON .
+	$(PIP_INSTALL) --config-settings=build-dir=build/python-cuda \
+	  --config-settings=cmake.define.TAUTSTRING_CUDA=ON .
+	$(PIP_INSTALL) --config-settings=build-dir=../build/tasks ./tasks
 	$(STUDY) --device=cuda --json=out/study_cuda.json
 	@python3 bench/report.py --save out out/study_cuda.json
 	@build/peers/bin/python bench/study_page.py out out/study_cuda.json

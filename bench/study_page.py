@@ -83,7 +83,8 @@ NETS_WORDS = """\
 A training step (forward, loss, backward, SGD) with the TV layers of the paper's tasks, and without:
 three 2D layers on 96 maps of 32 x 32 (AllConv), two on colour patches (DnCNN), one on 2048 maps
 of 28 x 28 (ResNet-50). `all_conv_half` has half the width, as it is trained on two cores. float32
-uses the defaults of PyTorch, bfloat16 uses autocast with channels last. `graphs` is `torch.compile(mode="reduce-overhead")`.
+uses the defaults of PyTorch, bfloat16 uses autocast with channels last. `graphs` is
+`torch.compile(mode="reduce-overhead")`.
 """
 IMAGES_WORDS = """\
 ## Images compared with other libraries

@@ -7,16 +7,23 @@ import sys
 
 import tyro
 
-from tautstring_tasks.denoise.commands import app as denoise
+from tautstring_tasks.commands import app_of
+from tautstring_tasks.denoise.task import Denoise
+from tautstring_tasks.devices import keep_memory
 from tautstring_tasks.errors import InputError
+from tautstring_tasks.nets import AnyTask
+
+TASKS: tuple[AnyTask, ...] = (Denoise(),)
 
 
 def main() -> None:
     """Run the command given by the arguments."""
     # As an exception, so that the processes this program has started end with it.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    keep_memory()
     app = tyro.extras.SubcommandApp()
-    app.command(denoise, name="denoise", help="Remove noise from colour images.")
+    for task in TASKS:
+        app.command(app_of(task), name=task.name, help=task.summary)
     try:
         app.cli(
             prog="tautstring_tasks",

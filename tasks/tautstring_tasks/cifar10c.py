@@ -245,12 +245,13 @@ def _save(file: Path, values: Bytes, force: bool) -> str:
 
 def _save_checksums(file: Path, about: dict[str, Any]) -> None:
     order = [*map(_name_of, CORRUPTIONS), _LABELS]
-    about = {**about, "sha256": dict(sorted(about["sha256"].items(), key=lambda e: order.index(e[0])))}
+    found = about["sha256"]
+    about = {**about, "sha256": {name: found[name] for name in order if name in found}}
     files.write_whole(file, f"{json.dumps(about, indent=1)}\n".encode())
 
 
 @app.command(name="make")
-def _make(
+def make_files(
     data: Annotated[Path, tyro.conf.arg(metavar="FOLDER")],
     out: Annotated[Path, tyro.conf.arg(metavar="FOLDER")],
     frost: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None,
@@ -263,7 +264,7 @@ def _make(
     """Make CIFAR-10-C: NAME.npy of shape (5 * N, 32, 32, 3), severity by severity, and labels.npy.
 
     The corruptions are those of Hendrycks and Dietterich (ICLR 2019), with other random numbers.
-    checksums.json has the SHA-256 of each file. Corruptions can be made in parts, one after another.
+    checksums.json has the SHA-256 of each file. Corruptions can be made one after another.
 
     Parameters
     ----------
@@ -304,7 +305,9 @@ def _make(
 
 
 @app.command(name="check")
-def _check(folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]) -> None:
+def check_files(
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")],
+) -> None:
     """Compare the files of a folder with its checksums.json.
 
     Parameters

@@ -34,6 +34,8 @@ def as_arguments(options: Any, *, without: frozenset[str] = frozenset()) -> list
             continue
         if isinstance(value, bool):
             found.append(f"--{name}" if value else f"--no-{name}")
+        elif isinstance(value, tuple):
+            found += [f"--{name}", *map(str, value)]
         else:
             found += [f"--{name}", str(value)]
     return found

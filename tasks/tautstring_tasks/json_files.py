@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
+import types
 import typing
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 Options = TypeVar("Options", bound="DataclassInstance")
 _NAMES = {
     str: "a string",
+    bool: "true or false",
+    None: "null",
     int: "a whole number",
     float: "a finite number",
     list: "a list",
@@ -30,6 +34,14 @@ class Maybe:
     """An optional entry, and what it must be if it exists."""
 
     wanted: Any
+
+
+class OneOf:
+    """Several structures, of which an entry must have one."""
+
+    def __init__(self, *wanted: Any) -> None:
+        """Store them."""
+        self.wanted = wanted
 
 
 def parse(file: Path, text: str) -> dict[str, Any]:
@@ -51,12 +63,20 @@ def check(file: Path, content: Any, wanted: Any, name: str = "") -> None:
     Wanted is one of these:
 
     - `str`, `int`, `float` (any finite number), `list`, `dict`
+    - `bool`, and `None` for null
     - a tuple of the strings that are allowed
+    - `OneOf(each, ...)`, of which one must fit
     - `[each]`, what each item must be; `[each, ...]` if there must be at least one
     - `{"name": each}`, what these entries must be; others are ignored
     - `{str: each}`, what each entry must be; there must be at least one
     """
-    if isinstance(wanted, tuple):
+    if isinstance(wanted, OneOf):
+        first, *others = wanted.wanted
+        for each in others:
+            with contextlib.suppress(InputError):
+                return check(file, content, each, name)
+        check(file, content, first, name)
+    elif isinstance(wanted, tuple):
         _require(file, name, isinstance(content, str) and content in wanted, f"one of {wanted}")
     elif isinstance(wanted, list):
         _require(file, name, isinstance(content, list), "a list")
@@ -72,22 +92,34 @@ def check(file: Path, content: Any, wanted: Any, name: str = "") -> None:
 
 
 def options_of(file: Path, content: Mapping[str, Any], key: str, kind: type[Options]) -> Options:
-    """Return the dataclass of options stored under `key` in a file; missing ones get defaults."""
+    """Return the dataclass of options stored under `key` in a file; missing ones get defaults.
+
+    Options that are paths are not in files (see `runs.as_options`).
+    """
     hints = typing.get_type_hints(kind)
-    names = [field.name for field in dataclasses.fields(kind)]
+    names = [field.name for field in dataclasses.fields(kind) if hints[field.name] is not Path]
     fields = {name: Maybe(_wanted(hints[name])) for name in names}
     check(file, content, {key: fields})
     unknown = content[key].keys() - fields.keys()
     if unknown:
         raise InputError(f"{file}: {key} has unknown options: {', '.join(sorted(unknown))}")
+    given = {n: tuple(v) if isinstance(v, list) else v for n, v in content[key].items()}
     try:
-        return kind(**content[key])
+        return kind(**given)
     except InputError as error:
         raise InputError(f"{file}: {key} is out of bounds ({error})") from None
 
 
 def _wanted(hint: Any) -> Any:
-    return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else hint
+    """Return the structure of an option, from its type."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return arguments
+    if origin is tuple:  # of any length
+        return [_wanted(arguments[0])]
+    if origin in (typing.Union, types.UnionType):
+        return OneOf(*map(_wanted, arguments))
+    return None if hint is type(None) else hint
 
 
 def _check_entries(
@@ -103,14 +135,14 @@ def _check_entries(
             raise InputError(f"{file}: has no {inner}")
 
 
-def _is_plain(content: Any, wanted: type) -> bool:
-    if isinstance(content, bool):
-        return False
+def _is_plain(content: Any, wanted: type | None) -> bool:
+    if isinstance(content, bool) or content is None:
+        return wanted in (None, bool) and isinstance(content, bool) == (wanted is bool)
     if isinstance(content, int):  # of any size in JSON
         return wanted in (int, float) and abs(content) < 2**63
     if isinstance(content, float):
         return wanted is float and math.isfinite(content)
-    return isinstance(content, wanted)
+    return wanted is not None and isinstance(content, wanted)
 
 
 def _require(file: Path, name: str, is_met: bool, allowed: str) -> None:

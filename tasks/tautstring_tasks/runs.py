@@ -13,10 +13,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from tautstring_tasks import files, json_files
 
+_IS_PLACE = "is_place"
+PLACE = {_IS_PLACE: True}  # metadata of an option that says where files are: not part of a record
 _PACKAGES = ("tautstring", "torch", "numpy", "pillow", "scikit-image", "safetensors")
 
 
@@ -41,6 +45,14 @@ def hash_of_files(paths: Iterable[Path]) -> str:
     for file in sorted(paths, key=lambda path: path.name):
         total.update(file.name.encode() + b"\0")
         total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def hash_of_arrays(*arrays: npt.NDArray[Any]) -> str:
+    """Return one SHA-256 of all arrays' elements."""
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(hashlib.sha256(np.ascontiguousarray(array).tobytes()).digest())
     return total.hexdigest()
 
 
@@ -70,8 +82,13 @@ def load_json(file: Path) -> dict[str, Any]:
 
 
 def as_options(options: Any) -> dict[str, Any]:
-    """Return a dataclass of options in the form it has in JSON."""
-    content: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(options), default=str))
+    """Return a dataclass of options in the form it has in JSON, without places of files."""
+    kept = {
+        field.name: getattr(options, field.name)
+        for field in dataclasses.fields(options)
+        if not field.metadata.get(_IS_PLACE)
+    }
+    content: dict[str, Any] = json.loads(json.dumps(kept, default=str))
     return content
 
 

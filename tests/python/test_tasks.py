@@ -1,69 +1,33 @@
 # Shared code of the vision tasks: resuming, complete files, paired differences.
+import dataclasses
 import json
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from PIL import ExifTags, Image, ImageCms
-from torch import nn
+from tasks_support import (
+    RECIPE,
+    KilledError,
+    assert_same_run,
+    small_loss,
+    small_net,
+)
+from tasks_support import train_small as train
 
-import tautstring
 import tautstring_tasks.__main__ as command_line
 from tautstring_tasks import checkpoints, files, images, jobs, runs, training
+from tautstring_tasks.devices import Share
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.paired import difference
-from tautstring_tasks.training import RunOptions, Share, TrainingOptions
-
-OPTIONS = TrainingOptions(seed=1, steps=30, batch=4, lr=1e-2)
-ABOUT = {"task": "test"}
-
-
-class KilledError(Exception):
-    pass
-
-
-def small_net():
-    torch.manual_seed(0)
-    return nn.Sequential(
-        *[nn.Conv2d(1, 2, 3, padding=1), tautstring.TVLayer(2), nn.BatchNorm2d(2)],
-        nn.Conv2d(2, 2, 3),
-    )
-
-
-def small_loss(killed_at=None):
-    def loss(net, step, share):
-        if step == killed_at:
-            raise KilledError
-        generator = training.step_generator(OPTIONS.seed, step, torch.device("cpu"))
-        return net(share.of(torch.rand(4, 1, 6, 6, generator=generator))).square().mean()
-
-    return loss
-
-
-def train(folder, loss, options=OPTIONS, about=ABOUT, **run):
-    net = small_net()
-    how = RunOptions(**{"device": "cpu", "checkpoint_every": 10, "log_every": 4, **run})
-    return training.train(net, loss, options, how, folder, about, Share())
-
-
-def content(folder):
-    weights, about = checkpoints.load(folder / training.WEIGHTS)
-    log = runs.load_json(folder / training.LOG)
-    return weights, about, log["history"]
-
-
-def assert_same_run(one, other):
-    weights, about, history = content(one)
-    other_weights, other_about, other_history = content(other)
-    assert weights.keys() == other_weights.keys()
-    for name, tensor in weights.items():
-        assert torch.equal(tensor, other_weights[name]), name
-    assert about == other_about
-    assert history == other_history
+from tautstring_tasks.recipes import Recipe
+from tautstring_tasks.training import RunOptions
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -89,10 +53,10 @@ def test_a_run_that_is_stopped_by_time_resumes_to_the_same_result(tmp_path):
 def test_a_checkpoint_of_other_options_is_refused(tmp_path):
     train(tmp_path, small_loss(), minutes=0.0)
     with pytest.raises(InputError, match=r"training is .*'lr': 0.01.*, not .*'lr': 0.5"):
-        train(tmp_path, small_loss(), options=TrainingOptions(seed=1, steps=30, batch=4, lr=0.5))
+        train(tmp_path, small_loss(), recipe=dataclasses.replace(RECIPE, lr=0.5))
     with pytest.raises(InputError, match="task is test, not other"):
         train(tmp_path, small_loss(), about={"task": "other"})
-    with pytest.raises(InputError, match=r"training is .*'float32'.*, not .*'bfloat16'"):
+    with pytest.raises(InputError, match=r"execution is .*'float32'.*, not .*'bfloat16'"):
         train(tmp_path, small_loss(), precision="bfloat16")
 
 
@@ -100,7 +64,7 @@ def test_a_run_that_is_done_is_left_as_it_is(tmp_path):
     train(tmp_path, small_loss())
     before = {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
     again = train(tmp_path, small_loss())
-    assert (again.is_done, again.steps) == (True, OPTIONS.steps)
+    assert (again.is_done, again.steps) == (True, RECIPE.steps)
     assert {file: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == before
 
 
@@ -115,7 +79,7 @@ def test_a_folder_is_for_one_process(tmp_path):
 
 def test_a_batch_must_be_shared_out_evenly(tmp_path):
     with pytest.raises(InputError, match="--batch: must be a multiple of the 3 processes, got 4"):
-        training.train(small_net(), small_loss(), OPTIONS, RunOptions(), tmp_path, {}, Share(0, 3))
+        training.train(small_net(), small_loss(), RECIPE, RunOptions(), tmp_path, {}, Share(0, 3))
 
 
 def test_a_run_says_what_it_was(tmp_path):
@@ -126,18 +90,22 @@ def test_a_run_says_what_it_was(tmp_path):
     assert "torch 2." in log["machine"]["packages"]
     assert [line["step"] for line in log["history"]] == [4, 8, 12, 16, 20, 24, 28, 30]
     assert log["history"][0]["lam"]["1"] != log["history"][-1]["lam"]["1"]
-    assert any((tmp_path / "tensorboard").iterdir())
+
+
+@pytest.mark.parametrize("is_wanted", [False, True])
+def test_files_for_tensorboard_are_written_on_request(tmp_path, is_wanted):
+    train(tmp_path, small_loss(), tensorboard=is_wanted)
+    assert len(list(tmp_path.glob("tensorboard/*"))) == is_wanted
 
 
 def test_an_unfinished_run_has_a_log_and_a_resumed_one_says_so(tmp_path):
     train(tmp_path, small_loss(), minutes=0.0)
     first = runs.load_json(tmp_path / training.LOG)
     assert (first["steps"], len(first["history"]), first["earlier"]) == (4, 1, [])
-    assert first["training"]["precision"] == "float32"  # what `auto` was
-    assert first["training"]["processes"] == 1
+    assert first["execution"] == {"precision": "float32", "processes": 1}  # what `auto` was
     train(tmp_path, small_loss(), log_every=8)
     last = runs.load_json(tmp_path / training.LOG)
-    assert last["steps"] == OPTIONS.steps
+    assert last["steps"] == RECIPE.steps
     assert last["run"]["log_every"] == 8
     assert last["earlier"] == [{key: first[key] for key in ("run", "machine", "steps")}]
 
@@ -151,30 +119,6 @@ def test_the_commit_of_a_copy_is_unknown(tmp_path, monkeypatch):
 def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
     with pytest.raises(RuntimeError, match="the loss is nan after 4 steps"):
         train(tmp_path, lambda net, step, share: small_loss()(net, step, share) + torch.nan)
-
-
-def test_lambda_has_its_own_rate_and_no_weight_decay():
-    net = small_net()
-    others, lams = training.parameter_groups(net, lam_lr_factor=50.0)
-    assert len(lams["params"]) == 1
-    assert lams["params"][0] is net[1].raw_lam
-    assert lams["weight_decay"] == 0
-    assert (others["factor"], lams["factor"]) == (1.0, 50.0)
-    assert len(others["params"]) == 6
-    optimizer = torch.optim.SGD(training.parameter_groups(net, 1.0), lr=0.1, weight_decay=0.5)
-    before = net[1].raw_lam.detach().clone()
-    for parameter in net.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    optimizer.step()
-    assert torch.equal(net[1].raw_lam, before)
-    assert not torch.equal(net[0].weight, small_net()[0].weight)
-
-
-def test_the_rate_falls_along_a_cosine():
-    options = TrainingOptions(steps=100, lr=1.0, last_lr=0.1)
-    assert training.cosine(options, 0) == 1.0
-    assert training.cosine(options, 50) == pytest.approx(0.55)
-    assert training.cosine(options, 100) == pytest.approx(0.1)
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
@@ -430,10 +374,10 @@ def test_a_signal_to_end_is_an_exception(monkeypatch):
 
 def test_bfloat16_is_for_gpus_unless_asked_for():
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
-    assert training.is_mixed("auto", gpu)
-    assert not training.is_mixed("auto", cpu)
-    assert training.is_mixed("bfloat16", cpu)
-    assert not training.is_mixed("float32", gpu)
+    assert RunOptions().on(gpu) == "bfloat16"
+    assert RunOptions().on(cpu) == "float32"
+    assert RunOptions(precision="bfloat16").on(cpu) == "bfloat16"
+    assert RunOptions(precision="float32").on(gpu) == "float32"
 
 
 def test_bfloat16_is_of_convolutions_alone(tmp_path):
@@ -463,6 +407,26 @@ def test_options_become_arguments():
     ]
 
 
+@pytest.mark.parametrize("drops", [(0.5, 0.75), (0.5,), ()])
+def test_a_tuple_becomes_one_argument_with_its_items(drops):
+    arguments = jobs.as_arguments(Recipe(drops=drops))
+    at = arguments.index("--drops") + 1
+    assert arguments[at : at + len(drops)] == [str(drop) for drop in drops]
+    assert arguments[at + len(drops)] == "--rise"
+
+
 def test_options_are_what_json_has():
-    assert runs.as_options(OPTIONS) == json.loads(json.dumps(runs.as_options(OPTIONS)))
-    assert runs.as_options(OPTIONS)["lr"] == 1e-2
+    options = runs.as_options(RECIPE)
+    assert options == json.loads(json.dumps(options))
+    assert options["lr"] == 1e-2
+    assert options["drops"] == [0.3, 0.6, 0.9]
+
+
+@dataclass(frozen=True)
+class PlacedOptions:
+    count: int = 3
+    folder: Path = field(default=Path("somewhere"), metadata=runs.PLACE)
+
+
+def test_the_place_of_a_file_is_not_part_of_a_record():
+    assert runs.as_options(PlacedOptions(folder=Path("elsewhere"))) == {"count": 3}

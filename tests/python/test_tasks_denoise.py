@@ -9,47 +9,36 @@ import numpy as np
 import pytest
 import torch
 from skimage.data import astronaut
+from tasks_support import SHORT, TASK, TINY, assert_same_tensors, load, scored
 from torch import nn
 
-import tautstring_tasks.__main__ as command_line
-from tautstring_tasks import checkpoints, files, images, runs
-from tautstring_tasks.denoise import data, model, plan, reporting, scores, weights
+from tautstring_tasks import checkpoints, images, nets, reporting, runs
+from tautstring_tasks import scores as score_files
+from tautstring_tasks.denoise import data, model, scores
 from tautstring_tasks.denoise.data import NoiseOptions
 from tautstring_tasks.denoise.model import DnCNN, ModelOptions
 from tautstring_tasks.errors import InputError
-from tautstring_tasks.training import TrainingOptions
+from tautstring_tasks.recipes import Recipe
 
-SHORT = ["--patch", "16", "--batch", "4", "--device", "cpu"]
-TINY = ["--width", "4", "--depth", "4", *SHORT]
+pytest_plugins = ("tasks_fixtures",)
+
 CPU = torch.device("cpu")
 ENDS = ("input", "output")
 ARMS = ("none", "both")
 
 
-@pytest.fixture(scope="module")
-def scenes(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("scenes")
-    data.generate(folder)
-    return folder
+def make(seed=0, **options):
+    return nets.make(TASK, ModelOptions(**options), seed)
 
 
-@pytest.fixture
-def run(monkeypatch):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tautstring_tasks", "denoise", *map(str, arguments)])
-        command_line.main()
-
-    return call
+def page(found, notes="", pictures=Path("images")):
+    """The page, without the task's own figures."""
+    return reporting.page(WithoutFigures(), found, notes, pictures)
 
 
-@pytest.fixture
-def train(run, scenes, tmp_path):
-    def call(name, *arguments):
-        folder = tmp_path / name
-        run("train", "--data", scenes, "--out", folder, *TINY, *arguments)
-        return folder / "weights.safetensors"
-
-    return call
+class WithoutFigures(type(TASK)):
+    def figures(self, found, folder):
+        return ""
 
 
 def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
@@ -57,135 +46,114 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path):
     for arm in ARMS:
         for seed in (0, 1):
             trained = train(f"{arm}{seed}", "--arm", arm, "--seed", seed, "--steps", 6)
-            results.append(tmp_path / f"{arm}{seed}.json")
+            results.append(tmp_path / f"{arm}{seed}.npz")
             run("evaluate", "--data", scenes, "--weights", trained, "--out", results[-1])
-    result = runs.load_json(results[-1])
-    assert result["sigma"] == 25
-    assert list(result["sets"]) == list(data.TESTS)
-    of_images = result["sets"]["CBSD68"]["images"].values()
-    mean = result["sets"]["CBSD68"]["mean"]["psnr"]
-    assert mean == pytest.approx(np.mean([score["psnr"] for score in of_images]))
+    (result,) = score_files.load(TASK, results[-1])
+    assert (result.arm, result.seed, result.about["options"]["sigma"]) == ("both", 1, 25)
+    assert list(result.scores) == list(data.TESTS)
+    assert result.scores["CBSD68"]["PSNR"].shape == (2,)
 
-    page = tmp_path / "page.md"
-    log, net = tmp_path / "both0" / "run.json", tmp_path / "both0" / "weights.safetensors"
-    run("report", *results, "--out", page, "--logs", log, "--figure-weights", net)
-    text = page.read_text()
-    assert f"{mean:.3f}"[:4] in text
-    assert "| *DnCNN, the paper* | | *31.24* | *32.14* | *31.52* |" in text
+    out = tmp_path / "page.md"
+    run("report", *results, "--out", out)
+    text = out.read_text()
+    psnr = [score_files.load(TASK, file)[0].scores["CBSD68"]["PSNR"] for file in results[2:]]
+    assert f"| DnCNNTV, both | 2 | {np.mean(psnr):.3f} ± " in text
+    assert "| *DnCNN, the paper* |  | *31.24* | *32.14* | *31.52* |" in text
     assert re.search(r"\| DnCNNTV, both \| 2 \| (\*\*)?[+-]\d\.\d{3} \([+-]", text)
-    assert "## Sigma 25, trained for 6 steps of 4 patches of 16 x 16" in text
+    assert "## Sigma 25, trained for 6 steps of 4 patches" in text
     assert "tested in float32." in text
-    last = runs.load_json(log)["history"][-1]
-    lams = [np.mean(last["lam"][f"at_{end}"]) for end in ENDS]
-    row = next(
-        line for line in text.splitlines() if line.startswith("| DnCNNTV, both | 25 | 6 | 1 |")
-    )
-    assert f"| {last['loss']:.4g} |" in row
-    for lam in lams:
-        assert f"| {lam:.3g} ({lam:.3g} to {lam:.3g}) |" in row
+    lines = [runs.load_json(tmp_path / f"both{seed}" / "run.json")["history"] for seed in (0, 1)]
+    row = next(line for line in text.splitlines() if line.startswith("| DnCNNTV, both | sigma 25"))
+    assert f"| 6 | 2 | {np.mean([line[-1]['loss'] for line in lines]):.4g} |" in row
+    for end in ENDS:
+        lams = [np.mean(line[-1]["lam"][f"at_{end}"]) for line in lines]
+        assert f"| {np.mean(lams):.3g} ({min(lams):.3g} to {max(lams):.3g}) |" in row
     for picture in ("denoise_lambdas.svg", "denoise_stages.png"):
         assert (tmp_path / "images" / picture).stat().st_size > 1000
         assert f"](images/{picture})" in text
 
-    photo = scenes / "CBSD68" / "scene0.png"
+    photo, net = scenes / "CBSD68" / "scene0.png", tmp_path / "both0" / "weights.safetensors"
     run("apply", photo, tmp_path / "denoised.png", "--weights", net)
     denoised = images.read(tmp_path / "denoised.png")
     assert denoised.shape == images.read(photo).shape
     copied = Path(shutil.copy(photo, tmp_path))
     run("apply", copied, "--weights", net)
-    assert (images.read(tmp_path / "scene0_denoised.png") == denoised).all()
-
-
-def scored(arm="none", steps=10, psnr=30.0, sigma=25.0, lr=1e-3, **changes):
-    names = {"one": psnr, "two": psnr + 0.5}
-    return {
-        "model": runs.as_options(ModelOptions(arm=arm)),
-        "training": runs.as_options(TrainingOptions(steps=steps, batch=2, lr=lr)),
-        "noise": runs.as_options(NoiseOptions(sigma=sigma)),
-        "data": {data.TRAIN: {"images": 1, "sha256": "1"}},
-        "sigma": 25.0,
-        "precision": "float32",
-        "machine": {"cpu": "a CPU"},
-        "sets": {
-            "CBSD68": {
-                "sha256": "2",
-                "images": {name: {"psnr": value, "ssim": 0.9} for name, value in names.items()},
-            }
-        },
-        **changes,
-    }
+    assert (images.read(tmp_path / "scene0_denoise.png") == denoised).all()
 
 
 def test_only_runs_that_differ_in_their_arm_are_compared():
     others = [
-        scored("both", steps=20),
+        scored("both", recipe=Recipe(steps=20, batch=2)),
         scored("both", calibrate=40),
-        scored("both", sigma=15.0),
-        scored("both", lr=1e-2),
+        scored("both", noise=NoiseOptions(sigma=15.0), test={"test_sigma": 25.0}),
+        scored("both", recipe=Recipe(steps=10, batch=2, lr=1e-2)),
+        scored("both", recipe=Recipe(steps=10, batch=2, optimizer="sgd")),
         scored("both", precision="bfloat16"),
+        scored("both", execution={"precision": "bfloat16", "processes": 1}),
         scored("both", start={"task": "denoise"}),
+        scored("both", half=True),
         scored("both", data={data.TRAIN: {"images": 1, "sha256": "3"}}),
+        scored("both", sets={"CBSD68": {"items": 2, "sha256": "3"}}),
     ]
-    page = reporting.page([scored("none"), *others, scored("both", psnr=30.25, calibrate=0)])
-    assert "| DnCNNTV, both | 1 | +0.250 (+0.250 to +0.250) |" in page  # of one seed: not bold
-    assert page.count("Against DnCNN") == 1
-    headings = [line for line in page.splitlines() if line.startswith("## ")]
-    assert len(headings) == 8
-    assert "## Sigma 25, trained against 15 for 10 steps of 2 patches of 40 x 40" in headings
-    assert headings[-1] == "## Sigma 25, trained for 20 steps of 2 patches of 40 x 40"
+    text = page([scored("none"), *others, scored("both", psnr=30.25)])
+    assert "| DnCNNTV, both | 1 | +0.250 (+0.250 to +0.250) |" in text  # of one seed: not bold
+    assert text.count("Against DnCNN") == 1
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert len(headings) == 1 + len(others)
+    assert "## Sigma 25, trained against 15, trained for 10 steps of 2 patches" in headings
+    assert headings[1] == "## Sigma 25, trained for 20 steps of 2 patches"
 
 
 def test_what_is_clear_with_several_seeds_is_bold():
-    def trained(arm, seed, psnr):
-        options = TrainingOptions(seed=seed, steps=10, batch=2)
-        return scored(arm, psnr=psnr, training=runs.as_options(options))
-
-    pairs = [trained(arm, seed, 30.0 + (arm == "both")) for seed in range(3) for arm in ARMS]
-    assert "| DnCNNTV, both | 3 | **+1.000 (+1.000 to +1.000)** |" in reporting.page(pairs)
+    pairs = [scored(arm, seed, 30.0 + (arm == "both")) for seed in range(3) for arm in ARMS]
+    assert "| DnCNNTV, both | 3 | **+1.000 (+1.000 to +1.000)** |" in page(pairs)
 
 
 def test_sets_of_a_users_own_are_in_the_table():
-    result = scored("none")
-    result["sets"] = {"mine": result["sets"]["CBSD68"], **result["sets"]}
-    page = reporting.page([result])
-    assert "| | seeds | CBSD68 | mine |" in page
-    assert "| *DnCNN, the paper* | | *31.24* |  |" in page
+    text = page([scored("none", names=("mine", "CBSD68"))])
+    assert "|  | seeds | CBSD68 | mine |" in text
+    assert "| *DnCNN, the paper* |  | *31.24* |  |" in text
 
 
-def test_the_page_is_that_of_the_results_that_are_kept():
+def test_the_page_is_that_of_the_results_that_are_kept(tmp_path):
     kept = Path(__file__).parents[2] / "tasks" / "results" / "denoise"
-    scores = [runs.load_json(file) for file in sorted((kept / "scores").glob("*.json"))]
-    page = kept.parents[2] / "docs" / "denoise.md"
+    # As in the page: the longer study last.
+    studies = [score_files.load(TASK, kept / f"steps{steps}.npz") for steps in (5500, 40000)]
+    written = (kept.parents[2] / "docs" / "denoise.md").read_text(encoding="utf-8")
     notes = (kept / "notes.md").read_text(encoding="utf-8")
-    assert page.read_text(encoding="utf-8").startswith(reporting.page(scores, notes))
+    made = page([run for study in studies for run in study], notes, tmp_path)
+    before_training, _ = made.split("\n## Training\n")
+    assert written.startswith(before_training)
 
 
 def test_a_run_that_is_given_twice_is_no_second_seed():
     with pytest.raises(InputError, match="two results of arm both with seed 0"):
-        reporting.page([scored("none"), scored("both"), scored("both")])
+        page([scored("none"), scored("both"), scored("both")])
 
 
-def test_what_a_report_cannot_use_is_named(run, train, scenes, tmp_path):
-    trained, page = train("run", "--steps", 1), tmp_path / "page.md"
-    log, result = trained.with_name("run.json"), tmp_path / "scores.json"
+def test_what_a_report_cannot_use_is_named(run, trained, scenes, tmp_path):
+    out, log, other = tmp_path / "page.md", trained.with_name("run.json"), tmp_path / "other.npz"
+    result = tmp_path / "scores.npz"
     run("evaluate", "--data", scenes, "--weights", trained, "--out", result, "--sets", "CBSD68")
+    score_files.save(other, [scored(task="edges")])
     for arguments, message in (
-        ([], "FILE...: at least one of `evaluate` is needed"),
-        ([tmp_path / "none.json"], "none.json: cannot be read"),
-        ([log], "run.json: is not what `denoise evaluate` writes, or it has no sets"),
-        ([result, "--logs", result], "is not what `denoise train` writes, or it has no history"),
+        ([], "FILE...: at least one of `study` or `evaluate` is needed"),
+        ([tmp_path / "none.npz"], "none.npz: cannot be read"),
+        ([log], "run.json: cannot be read as npz"),
+        ([other], "other.npz: belongs to the task 'edges', not 'denoise'"),
         ([result, "--notes", tmp_path / "none.md"], "none.md: cannot be read"),
     ):
         with pytest.raises(SystemExit, match=message):
-            run("report", *arguments, "--out", page)
-        assert not page.exists()
-    run("report", result, "--logs", log, "--out", page)
+            run("report", *arguments, "--out", out)
+        assert not out.exists()
+    run("report", result, "--out", out)
+    assert out.exists()
 
 
 def test_images_that_cannot_be_scored_are_named(run, scenes, tmp_path):
-    folder, out = tmp_path / "CBSD68", tmp_path / "scores.json"
+    folder, out = tmp_path / "CBSD68", tmp_path / "scores.npz"
     shutil.copytree(scenes / "CBSD68", folder)
-    where = ["--data", tmp_path, "--weights", weights.shipped(25), "--out", out, "--sets", "CBSD68"]
+    where = ["--data", tmp_path, "--weights", "none_sigma25", "--out", out, "--sets", "CBSD68"]
     images.write(folder / "scene2.png", np.zeros((16, 10, 3), np.uint8))
     with pytest.raises(
         SystemExit, match=r"scene2.png: must be at least 11 pixels wide and high for SSIM"
@@ -197,55 +165,6 @@ def test_images_that_cannot_be_scored_are_named(run, scenes, tmp_path):
     ):
         run("evaluate", *where)
     assert not out.exists()
-
-
-def test_images_are_paired_by_their_names():
-    ours = scored("both", psnr=31.0)
-    of_images = ours["sets"]["CBSD68"]["images"]
-    ours["sets"]["CBSD68"]["images"] = dict(reversed(of_images.items()))
-    assert "+1.000 (+1.000 to +1.000)" in reporting.page([ours, scored("none")])
-
-
-def test_a_study_trains_and_scores_all_runs_and_goes_on(run, scenes, tmp_path, capsys):
-    def call(*arms):
-        options = ["--seeds", 1, "--sigmas", 50, "--steps", 2, "--device", "cpu", "--batch", 2]
-        rest = ["--no-tensorboard", "--at-once", 2, "--arms", *arms]
-        rest += ["--test-precision", "bfloat16"]
-        run("study", "--data", scenes, "--out", tmp_path, *options, *rest)
-        return {file.name: file.stat().st_mtime_ns for file in tmp_path.glob("*.json")}
-
-    first = call("none")
-    assert set(first) == {"none_sigma50_seed1.json"}
-    both = call("none", "both")
-    assert set(both) == {*first, "both_sigma50_seed1.json"}
-    assert first.items() <= both.items()
-    result = runs.load_json(tmp_path / "both_sigma50_seed1.json")
-    assert (result["model"]["arm"], result["training"]["seed"], result["sigma"]) == ("both", 1, 50)
-    assert result["training"]["steps"] == 2
-    assert result["precision"] == "bfloat16"
-
-    file = tmp_path / "none_sigma50_seed1" / "weights.safetensors"
-    tensors, about = checkpoints.load(file)
-    checkpoints.save(file, {name: 0 * tensor for name, tensor in tensors.items()}, about)
-    assert call("none")["none_sigma50_seed1.json"] != first["none_sigma50_seed1.json"]
-    assert "1 of 1 runs are trained" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match=r"training is .*'lr': 0.001.*, not .*'lr': 0.5"):
-        call("none", "--lr", 0.5)
-    with pytest.raises(SystemExit, match=r"training is .*'float32'.*, not .*'bfloat16'"):
-        call("none", "--precision", "bfloat16")
-
-
-def test_scores_of_another_test_are_not_a_studys(tmp_path):
-    run = plan.Run(tmp_path, "none", 25.0, 0)
-    checkpoints.save(run.weights, {}, {})
-    kept = {"sigma": 25.0, "precision": "float32", "sets": {name: {} for name in data.TESTS}}
-    kept["weights_sha256"] = runs.hash_of_file(run.weights)
-    runs.save_json(run.scores, kept)
-    assert run.is_scored("float32")
-    assert not run.is_scored("bfloat16")
-    for change in ({"sigma": 50.0}, {"sets": {"CBSD68": {}}}, {"weights_sha256": ""}):
-        runs.save_json(run.scores, {**kept, **change})
-        assert not run.is_scored("float32")
 
 
 @pytest.mark.parametrize(
@@ -262,61 +181,72 @@ def test_scores_of_another_test_are_not_a_studys(tmp_path):
         ("train", "log-every", 0, "at least 1"),
         ("train", "checkpoint-every", 0, "at least 1"),
         ("train", "minutes", -1.0, "at least 0"),
+        ("train", "weight-decay", -1.0, "at least 0"),
+        ("train", "drops", 0.0, "above 0 and at most 1"),
+        ("train", "drops", 1.5, "above 0 and at most 1"),
+        ("train", "rise", -0.1, "at least 0 and at most 1"),
         ("train", "sigma", -25.0, "at least 0"),
         ("train", "patch", 0, "at least 1"),
-        ("train", "depth", 1, "at least 2"),
-        ("train", "width", 0, "at least 1"),
+        ("train", "depth", 1, "at least 2 and at most 1000"),
+        ("train", "width", 0, "at least 1 and at most 10000"),
         ("train", "lam", 0.0, "above 0"),
-        ("evaluate", "sigma", -25.0, "at least 0"),
+        ("evaluate", "test-sigma", -25.0, "at least 0"),
         ("calibrate", "batches", 0, "at least 1"),
         ("study", "at-once", 0, "at least 1"),
+        ("study", "calibrate", -1, "at least 0"),
+        ("study", "test-sigma", -25.0, "at least 0"),
     ],
 )
 def test_numbers_out_of_bounds_are_named(run, scenes, tmp_path, command, option, value, allowed):
     where = ["--data", scenes, "--out", tmp_path / "out"]
     if command in ("evaluate", "calibrate"):
-        where += ["--weights", weights.shipped(25)]
+        where += ["--weights", "none_sigma25"]
     message = f"tautstring_tasks: --{option}: must be {allowed}, got {value}"
     with pytest.raises(SystemExit, match=f"^{re.escape(message)}$"):
         run(command, *where, f"--{option}={value}")
     assert not any(tmp_path.iterdir())
 
 
-def test_a_study_has_seeds_not_a_seed(run, scenes, tmp_path):
-    with pytest.raises(SystemExit, match="--seed: a study takes --seeds"):
-        run("study", "--data", scenes, "--out", tmp_path / "out", "--seed", 1)
-    with pytest.raises(SystemExit, match=r"--seed: must be at least 0 .*, got -1"):
-        run("study", "--data", scenes, "--out", tmp_path / "out", "--seeds", 0, -1)
-    assert not any(tmp_path.iterdir())
-
-
-def test_a_study_looks_for_its_data_first(run, scenes, tmp_path):
-    shutil.copytree(scenes / data.TRAIN, tmp_path / data.TRAIN)
-    with pytest.raises(SystemExit, match="CBSD68: does not exist"):
-        run("study", "--data", tmp_path, "--out", tmp_path / "runs")
-    assert not (tmp_path / "runs").exists()
+def means_of(file):
+    (found,) = score_files.load(TASK, file)
+    return {name: each["PSNR"].mean() for name, each in found.scores.items()}
 
 
 def test_training_denoises(run, train, scenes, tmp_path):
     trained = train("longer", "--arm", "both", "--steps", 150, "--batch", 8)
-    run("evaluate", "--data", scenes, "--weights", trained, "--out", tmp_path / "scores.json")
-    found = runs.load_json(tmp_path / "scores.json")["sets"]
-    for name in data.TESTS:
-        assert found[name]["mean"]["psnr"] > 26  # the noise alone is 20.2
+    run("evaluate", "--data", scenes, "--weights", trained, "--out", tmp_path / "scores.npz")
+    found = means_of(tmp_path / "scores.npz")
+    assert list(found) == list(data.TESTS)
+    assert min(found.values()) > 26  # the noise alone is 20.2
 
 
 def test_scores_in_bfloat16_are_nearly_those_in_float32(run, train, scenes, tmp_path):
     trained = train("short", "--arm", "both", "--steps", 60, "--batch", 8)
     means = {}
     for precision in ("float32", "bfloat16"):
-        out = tmp_path / f"{precision}.json"
+        out = tmp_path / f"{precision}.npz"
         where = ["--data", scenes, "--weights", trained, "--out", out]
         run("evaluate", *where, "--precision", precision)
-        result = runs.load_json(out)
-        assert result["precision"] == precision
-        means[precision] = [found["mean"]["psnr"] for found in result["sets"].values()]
+        assert score_files.load(TASK, out)[0].about["precision"] == precision
+        means[precision] = means_of(out)
     assert means["bfloat16"] == pytest.approx(means["float32"], abs=0.02)
     assert means["bfloat16"] != means["float32"]
+
+
+@pytest.mark.parametrize(("arguments", "sigma"), [([], 25.0), (["--test-sigma", 10], 10.0)])
+def test_a_net_is_tested_against_the_noise_that_is_asked_for(
+    run, trained, scenes, tmp_path, arguments, sigma
+):
+    out = tmp_path / "scores.npz"
+    run("evaluate", "--data", scenes, "--weights", trained, "--out", out, *arguments)
+    (found,) = score_files.load(TASK, out)
+    assert found.about["test"] == {"test_sigma": sigma if arguments else None}
+    assert found.about["options"]["sigma"] == 25
+    net, _ = load(trained)
+    clean = images.read(scenes / "Kodak24" / "scene1.png")
+    denoised = images.to_pixels(net(data.with_test_noise(clean, sigma)))
+    assert found.scores["Kodak24"]["PSNR"][1] == scores.psnr(clean, denoised)
+    assert found.scores["Kodak24"]["SSIM"][1] == scores.ssim(clean, denoised)
 
 
 def test_calibrated_batch_norms_have_the_statistics_of_patches(run, train, scenes, tmp_path):
@@ -327,7 +257,7 @@ def test_calibrated_batch_norms_have_the_statistics_of_patches(run, train, scene
     after, calibrated_about = checkpoints.load(out)
     assert calibrated_about == {**about, "calibrate": 4}
     changed = {name for name, tensor in before.items() if not torch.equal(tensor, after[name])}
-    net, _ = weights.load(out)
+    net, _ = load(out)
     norms = [name for name, layer in net.named_modules() if isinstance(layer, nn.BatchNorm2d)]
     kept = ("running_mean", "running_var", "num_batches_tracked")
     assert changed == {f"{norm}.{key}" for norm in norms for key in kept}
@@ -336,29 +266,56 @@ def test_calibrated_batch_norms_have_the_statistics_of_patches(run, train, scene
     # The first norm's statistics are those of what reaches it, the mean of batches.
     pictures = [images.read(file) for file in images.files_of(scenes / data.TRAIN, "")]
     patches = data.Patches(pictures, 16, CPU)
-    batches = [patches.batch(8, 25.0, 2**31, step).noisy for step in range(4)]
+    batches = [patches.batch(8, 25.0, 0, 3 + step).noisy for step in range(4)]
     reached = [net.noise[:3](net.at_input(batch)) for batch in batches]
     means = torch.stack([each.mean((0, 2, 3)) for each in reached])
     torch.testing.assert_close(net.noise[3].running_mean, means.mean(0))
 
 
-def test_scores_say_whether_batch_norms_were_calibrated(run, train, scenes, tmp_path):
-    trained = train("short", "--arm", "both", "--steps", 3)
-    calibrated, out = tmp_path / "calibrated.safetensors", tmp_path / "scores.json"
-    run("calibrate", "--data", scenes, "--weights", trained, "--out", calibrated)
-    found = []
-    for file in (trained, calibrated):
+def test_scores_say_whether_batch_norms_were_calibrated(run, trained, scenes, tmp_path):
+    calibrated, found = tmp_path / "calibrated.safetensors", []
+    run("calibrate", "--data", scenes, "--weights", trained, "--out", calibrated, "--batches", 3)
+    for number, file in enumerate((trained, calibrated)):
+        out = tmp_path / f"{number}.npz"
         run("evaluate", "--data", scenes, "--weights", file, "--out", out)
-        found.append(runs.load_json(out))
-    assert "calibrate" not in found[0]
-    assert found[1]["calibrate"] == 40
-    assert found[0]["sets"] != found[1]["sets"]
-    assert "batch norms with the statistics of 40 batches" in reporting.page(found)
+        found += score_files.load(TASK, out)
+    assert "calibrate" not in found[0].about
+    assert found[1].about["calibrate"] == 3
+    for name in data.TESTS:
+        assert (found[0].scores[name]["PSNR"] != found[1].scores[name]["PSNR"]).all()
+    assert "batch norms with the statistics of 3 batches" in page(found, pictures=tmp_path)
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_a_halved_net_scores_nearly_the_same(run, train, scenes, tmp_path, arm):
+    trained, half = train("whole", "--arm", arm, "--steps", 30), tmp_path / "half.safetensors"
+    run("halve", "--weights", trained, "--out", half)
+    means = []
+    for number, file in enumerate((trained, half)):
+        run("evaluate", "--data", scenes, "--weights", file, "--out", tmp_path / f"{number}.npz")
+        means.append(means_of(tmp_path / f"{number}.npz"))
+    assert means[1] == pytest.approx(means[0], abs=0.02)
+    assert means[1] != means[0]
+
+
+def test_a_halved_net_is_half_as_large_and_says_so(run, trained, tmp_path):
+    half = tmp_path / "half.safetensors"
+    run("halve", "--weights", trained, "--out", half)
+    tensors, about = checkpoints.load(half)
+    whole, whole_about = checkpoints.load(trained)
+    assert about == {**whole_about, "half": True}
+    net = load(half)[0].state_dict()
+    for name, tensor in whole.items():
+        is_float = tensor.is_floating_point()
+        assert tensors[name].dtype == (torch.float16 if is_float else tensor.dtype), name
+        assert net[name].dtype == tensor.dtype, name
+        torch.testing.assert_close(net[name], tensor, rtol=1e-3, atol=1e-6, msg=name)
+    assert "stored in half precision." in page([scored(half=True)])
 
 
 def test_at_the_start_a_pixels_noise_stays_where_it_is():
     # With filters that mix neighbours a tenth is left after 16 of them: such a net learns late.
-    net = model.make(ModelOptions(arm="none"), seed=0)
+    net = make(arm="none")
     x = torch.rand(2, 3, 41, 41, generator=torch.Generator().manual_seed(0))
     changed = x.clone()
     changed[:, :, 20, 20] += 0.1
@@ -373,10 +330,9 @@ def test_a_stopped_command_goes_on(train, tmp_path, capsys, precision):
     options = ["--steps", 12, "--log-every", 4, "--width", 16, "--precision", precision]
     train("stopped", *options, "--minutes", 0)
     assert "4 steps, stopped; the same command resumes it" in capsys.readouterr().out
-    resumed, _ = weights.load(train("stopped", *options))
-    whole, _ = weights.load(train("whole", *options))
-    for name, tensor in whole.state_dict().items():
-        assert torch.equal(tensor, resumed.state_dict()[name]), name
+    resumed, _ = load(train("stopped", *options))
+    whole, _ = load(train("whole", *options))
+    assert_same_tensors(whole.state_dict(), resumed.state_dict())
 
 
 def test_training_goes_on_from_a_net(run, train, scenes, tmp_path):
@@ -388,19 +344,28 @@ def test_training_goes_on_from_a_net(run, train, scenes, tmp_path):
         return tmp_path / name / "weights.safetensors"
 
     tensors, about = checkpoints.load(first)
-    for name, tensor in checkpoints.load(go_on("untouched", "--steps", 0))[0].items():
-        assert torch.equal(tensor, tensors[name]), name
+    assert_same_tensors(checkpoints.load(go_on("untouched", "--steps", 0))[0], tensors)
     options = ["--sigma", 15, "--steps", 8, "--log-every", 4]
     go_on("stopped", *options, "--minutes", 0)
-    net, onward = weights.load(go_on("stopped", *options))
+    net, onward = load(go_on("stopped", *options))
     assert onward["start"] == about
     assert onward["model"] == about["model"]
     assert net.noise[3].num_batches_tracked == 3 + 8
     for name, parameter in net.named_parameters():
         assert not torch.equal(parameter, tensors[name]), name
-    whole, _ = weights.load(go_on("whole", *options))
-    for name, tensor in whole.state_dict().items():
-        assert torch.equal(tensor, net.state_dict()[name]), name
+    whole, _ = load(go_on("whole", *options))
+    assert_same_tensors(whole.state_dict(), net.state_dict())
+
+
+def test_training_goes_on_from_a_net_of_the_package(run, scenes, tmp_path):
+    where = ["--data", scenes, "--out", tmp_path, "--weights", "none_sigma50"]
+    run("train", *where, *SHORT, "--steps", 0)
+    tensors, about = checkpoints.load(tmp_path / "weights.safetensors")
+    ours, shipped = load(TASK.weights()["none_sigma50"])
+    assert_same_tensors(tensors, ours.state_dict())
+    assert about["start"] == shipped
+    assert (about["model"], about["options"]["sigma"]) == (shipped["model"], 25)
+    assert "half" not in about
 
 
 def test_a_net_that_training_goes_on_from_is_what_it_is(train):
@@ -410,19 +375,19 @@ def test_a_net_that_training_goes_on_from_is_what_it_is(train):
 
 
 def test_lambda_frozen_at_0_is_the_baseline(train):
-    baseline, _ = weights.load(train("none", "--arm", "none", "--steps", 5))
-    zero, _ = weights.load(train("zero", "--arm", "zero", "--steps", 5))
+    baseline, _ = load(train("none", "--arm", "none", "--steps", 5))
+    zero, _ = load(train("zero", "--arm", "zero", "--steps", 5))
     for name, tensor in baseline.state_dict().items():
         assert torch.equal(tensor, zero.state_dict()[name]), name
 
 
 def test_all_arms_begin_with_the_same_convolutions():
-    nets = [model.make(ModelOptions(arm=arm), seed=3) for arm in ("none", "input", "both", "blur")]
-    for net in nets[1:]:
-        for name, tensor in nets[0].state_dict().items():
+    ones = [make(seed=3, arm=arm) for arm in ("none", "input", "both", "blur")]
+    for net in ones[1:]:
+        for name, tensor in ones[0].state_dict().items():
             assert torch.equal(tensor, net.state_dict()[name]), name
-    other = model.make(ModelOptions(arm="none"), seed=4)
-    assert not torch.equal(nets[0].noise[0].weight, other.noise[0].weight)
+    other = make(seed=4, arm="none")
+    assert not torch.equal(ones[0].noise[0].weight, other.noise[0].weight)
 
 
 def test_the_net_has_the_parameters_of_kair():
@@ -431,7 +396,7 @@ def test_the_net_has_the_parameters_of_kair():
 
 @pytest.mark.parametrize("arm", ["none", "both", "zero", "blur"])
 def test_images_are_not_rounded_to_bfloat16_in_any_arm(arm):
-    net = model.make(ModelOptions(arm=arm, depth=3, width=4), seed=0)
+    net = make(arm=arm, depth=3, width=4)
     with torch.autocast("cpu", torch.bfloat16):
         stages = net.stages(torch.rand(1, 3, 8, 8))
     for image in (stages.after_input, stages.before_output, stages.result):
@@ -453,7 +418,7 @@ def test_tv_is_where_the_arm_says():
         ("output", False, True),
         ("both", True, True),
     ):
-        net = model.make(ModelOptions(arm=arm, lam=0.2), seed=0).eval()
+        net = make(arm=arm, lam=0.2).eval()
         stages = net.stages(x)
         assert torch.equal(stages.after_input, x) is not at_input
         assert torch.equal(stages.result, stages.before_output) is not at_output
@@ -461,7 +426,7 @@ def test_tv_is_where_the_arm_says():
 
 @pytest.mark.parametrize("rows", [1, 5, 16, 39, 40])
 def test_large_images_in_strips_are_what_they_are_whole(monkeypatch, rows):
-    net = model.make(ModelOptions(arm="both", depth=5, width=8), seed=0).double()
+    net = make(arm="both", depth=5, width=8).double()
     x = torch.rand(2, 3, 40, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     net(x)  # batch norms have statistics now
     net.eval()
@@ -565,34 +530,7 @@ def test_missing_data_say_what_to_get(run, tmp_path):
 def test_weights_of_another_task_are_refused(tmp_path):
     checkpoints.save(tmp_path / "other.safetensors", {}, {"task": "edges"})
     with pytest.raises(InputError, match="belongs to the task 'edges', not 'denoise'"):
-        weights.load(tmp_path / "other.safetensors")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["out.xyz"], "out.xyz: the extension must be one of .bmp"),
-        (["nowhere/out.png"], "nowhere/out.png: the folder nowhere does not exist"),
-        (["{folder}/folder.png"], "folder.png: is a folder; a file must be written there"),
-        (["--weights", "none.safetensors"], "none.safetensors: cannot be read as safetensors"),
-        (
-            ["--weights", "{run}/checkpoint.safetensors"],
-            "does not contain the weights of a net; a run's are in",
-        ),
-        (["--weights", "{run}/weights.safetensors", "--sigma", 25], "--sigma: selects one of"),
-        (["--weights", "{run}/weights.safetensors", "--arm", "none"], "--arm: selects one of"),
-    ],
-)
-def test_what_apply_cannot_use_is_named(run, train, scenes, tmp_path, arguments, message):
-    if "{run}" in str(arguments):
-        train("run", "--steps", 1)
-    (tmp_path / "folder.png").mkdir()
-    places = {"run": tmp_path / "run", "folder": tmp_path}
-    given = [str(argument).format(**places) for argument in arguments]
-    photo = shutil.copy(scenes / "CBSD68" / "scene0.png", tmp_path)
-    with pytest.raises(SystemExit, match=re.escape(message)):
-        run("apply", photo, *given)
-    assert not list(tmp_path.glob("*denoised*"))
+        load(tmp_path / "other.safetensors")
 
 
 @pytest.mark.parametrize("sigma", [25, 50])
@@ -601,98 +539,39 @@ def test_the_packages_own_nets_denoise_a_photo(run, tmp_path, sigma, arm):
     clean = np.ascontiguousarray(astronaut()[20:180, 140:300])
     noisy = images.to_pixels(data.with_test_noise(clean, sigma))
     images.write(tmp_path / "photo.png", noisy)
-    run("apply", tmp_path / "photo.png", "--sigma", sigma, "--arm", arm)
-    denoised = images.read(tmp_path / "photo_denoised.png")
+    run("apply", tmp_path / "photo.png", "--weights", f"{arm}_sigma{sigma}")
+    denoised = images.read(tmp_path / "photo_denoise.png")
     assert scores.psnr(clean, denoised) > scores.psnr(clean, noisy) + 8
-    _, about = weights.load(weights.shipped(sigma, arm))
-    assert (about["model"]["arm"], about["noise"]["sigma"]) == (arm, sigma)
+    _, about = load(TASK.weights()[f"{arm}_sigma{sigma}"])
+    assert (about["model"]["arm"], about["options"]["sigma"]) == (arm, sigma)
     assert about["training"]["seed"] == 0  # chosen before training
+    assert about["half"]
 
 
-def test_apply_overwrites_by_force_alone(run, tmp_path):
-    photo = tmp_path / "photo.png"
+def test_the_net_that_is_taken_is_that_of_sigma_25_with_tv(run, tmp_path):
+    photo, found = tmp_path / "photo.png", {}
     images.write(photo, np.ascontiguousarray(astronaut()[:16, :16]))
-    result = tmp_path / "photo_denoised.png"
-    result.write_bytes(b"mine")
-    message = f"{result}: already exists (use --force to overwrite it)"
-    for arguments in ((), (result,)):
-        with pytest.raises(SystemExit, match=re.escape(message)):
-            run("apply", photo, *arguments)
-    with pytest.raises(SystemExit, match=re.escape(f"{photo}: already exists")):
-        run("apply", photo, photo)
-    assert result.read_bytes() == b"mine"
-    run("apply", photo, "--force")
-    assert images.read(result).shape == (16, 16, 3)
-    assert sorted(file.name for file in tmp_path.iterdir()) == [photo.name, result.name]
+    for name in (None, "both_sigma25", "none_sigma25"):
+        run(
+            "apply", photo, tmp_path / f"{name}.png", *([] if name is None else ["--weights", name])
+        )
+        found[name] = images.read(tmp_path / f"{name}.png").tolist()
+    assert found[None] == found["both_sigma25"] != found["none_sigma25"]
 
 
-def test_a_file_that_comes_while_apply_works_stays(run, tmp_path, monkeypatch):
-    photo, result = tmp_path / "photo.png", tmp_path / "result.png"
-    images.write(photo, np.ascontiguousarray(astronaut()[:16, :16]))
-
-    def denoise(*_):
-        result.write_bytes(b"mine")
-        return torch.zeros(1, 3, 16, 16)
-
-    monkeypatch.setattr(model, "denoise", denoise)
-    with pytest.raises(SystemExit, match="already exists"):
-        run("apply", photo, result)
-    assert result.read_bytes() == b"mine"
-    assert sorted(file.name for file in tmp_path.iterdir()) == [photo.name, result.name]
-
-
-def test_a_file_system_without_links_is_written_to_as_well(tmp_path, monkeypatch):
-    def refuse(*_):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
-    files.write_whole(tmp_path / "new", b"new", force=False)
-    assert (tmp_path / "new").read_bytes() == b"new"
-    with pytest.raises(InputError, match="already exists"):
-        files.write_whole(tmp_path / "new", b"newer", force=False)
-    assert [file.name for file in tmp_path.iterdir()] == ["new"]
-
-
-@pytest.mark.parametrize("suffix", [".png", ".tiff", ".webp", ".jpg", ".bmp", ".ppm"])
-def test_alpha_stays_as_it_is_or_a_note_says_so(run, tmp_path, capsys, suffix):
-    colours = np.ascontiguousarray(astronaut()[:16, :24])
-    alpha = np.arange(16 * 24, dtype=np.uint8).reshape(16, 24)
-    images.write(tmp_path / "opaque.png", colours)
-    images.write(tmp_path / "photo.png", colours, alpha=alpha)
-    run("apply", tmp_path / "opaque.png", tmp_path / "opaque.tiff")
-    assert "note" not in capsys.readouterr().out
-    result = tmp_path / f"result{suffix}"
-    run("apply", tmp_path / "photo.png", result)
-    note = f"note: {suffix[1:]} does not support alpha; the image is placed on white\n"
-    expected = images.read(tmp_path / "opaque.tiff")
-    if suffix in (".png", ".tiff", ".webp"):
-        assert capsys.readouterr().out == f"wrote {result}\n"
-        np.testing.assert_array_equal(images.read_alpha(result), alpha)
-    else:
-        assert capsys.readouterr().out == f"{note}wrote {result}\n"
-        share = alpha[..., None] / 255
-        expected = np.round(expected * share + 255 * (1 - share))
-        assert images.read_alpha(result) is None
-    if suffix in (".png", ".tiff", ".bmp", ".ppm"):  # the others lose some of the colours
-        found = images.read(result).astype(int)
-        assert np.abs(found - expected).max() <= (1 if suffix in (".bmp", ".ppm") else 0)
-
-
-def test_the_net_that_is_taken_is_that_of_sigma_25_with_tv():
-    assert weights.shipped() == weights.shipped(25, "both") != weights.shipped(25, "none")
-
-
-def test_noise_without_a_net_of_ours_is_named(run, scenes, tmp_path):
+def test_a_net_that_the_package_does_not_have_is_named(run, scenes, tmp_path):
     photo = scenes / "CBSD68" / "scene0.png"
-    with pytest.raises(SystemExit, match="--sigma 7: the package has no such weights"):
-        run("apply", photo, tmp_path / "out.png", "--sigma", 7)
+    known = "both_sigma25, both_sigma50, none_sigma25, none_sigma50"
+    message = f"both_sigma7: is neither a file nor one of the package's nets ({known})"
+    with pytest.raises(SystemExit, match=re.escape(message)):
+        run("apply", photo, tmp_path / "out.png", "--weights", "both_sigma7")
 
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="torch without distributed")
 def test_two_processes_train_what_one_does(train, scenes, tmp_path):
     # Without batch norm, whose statistics are a process's own.
     options = ["--depth", "2", "--arm", "both", "--steps", "4"]
-    one, _ = weights.load(train("one", *options))
+    one, _ = load(train("one", *options))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     command = ["-m", "tautstring_tasks", "denoise", "train", *TINY, *options]
     where = ["--data", str(scenes), "--out", str(tmp_path / "two")]
@@ -700,6 +579,6 @@ def test_two_processes_train_what_one_does(train, scenes, tmp_path):
         [*torchrun, *command, *where], capture_output=True, text=True, timeout=120
     )
     assert result.returncode == 0, result.stderr[-4000:]
-    two, _ = weights.load(tmp_path / "two" / "weights.safetensors")
+    two, _ = load(tmp_path / "two" / "weights.safetensors")
     for name, tensor in one.state_dict().items():
         torch.testing.assert_close(two.state_dict()[name], tensor, atol=1e-5, rtol=1e-4)

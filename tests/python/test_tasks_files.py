@@ -4,17 +4,31 @@ import json
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from tasks_support import load as load_net
+from tasks_support import scored, with_history
 
-from tautstring_tasks import checkpoints, runs, training
-from tautstring_tasks.denoise import commands, weights
+from tautstring_tasks import (
+    arrays,
+    checkpoints,
+    evaluation,
+    nets,
+    reporting,
+    scores,
+    task,
+    training,
+)
 from tautstring_tasks.denoise.data import NoiseOptions
 from tautstring_tasks.denoise.model import DnCNN, ModelOptions
+from tautstring_tasks.denoise.task import Denoise
+from tautstring_tasks.devices import Share
 from tautstring_tasks.errors import InputError
-from tautstring_tasks.training import TrainingOptions
+from tautstring_tasks.recipes import Recipe
 
 # The same cases in every run.
 cases = settings(
@@ -35,33 +49,34 @@ VALUES = st.recursive(
 )
 
 NET = ModelOptions(depth=3, width=2)
+RECIPE = Recipe(steps=10, batch=2)
+
+
+class OneSet(Denoise):
+    """Denoising with a test set whose scores are known, and without figures."""
+
+    def tests(self, folder, sets, data, test):
+        known = {"PSNR": np.array([30.0, 31.0]), "SSIM": np.array([0.8, 0.9])}
+        return {"CBSD68": task.TestSet(lambda *_: known, {"items": 2, "sha256": "2"})}
+
+    def figures(self, found, folder):
+        return ""
+
+
+TASK = OneSet()
 
 
 def about(**changes):
-    return {**weights.describe(NET, NoiseOptions(), []), **changes}
-
-
-def scores(arm, seed, psnr):
     return {
-        **about(model=runs.as_options(ModelOptions(arm=arm))),
-        "training": runs.as_options(TrainingOptions(seed=seed, steps=10, batch=2)),
-        "sigma": 25.0,
-        "precision": "float32",
-        "machine": {"cpu": "a CPU"},
-        "sets": {
-            "CBSD68": {
-                "sha256": "2",
-                "images": {name: {"psnr": psnr, "ssim": 0.9} for name in ("one", "two")},
-            }
-        },
+        **nets.describe(TASK, NET, NoiseOptions(), {}),
+        **training.describe(RECIPE, training.RunOptions(), torch.device("cpu"), Share()),
+        **changes,
     }
 
 
 def log():
     lam = {"at_input": [0.1, 0.2, 0.3], "at_output": [0.1]}
     return {
-        **about(training=runs.as_options(TrainingOptions(steps=10, batch=2))),
-        "run": {"precision": "float32"},
         "machine": dict.fromkeys(("cpu", "threads", "date", "commit", "packages"), "x"),
         "history": [{"step": step, "loss": 0.5, "lam": lam} for step in (5, 10)],
     }
@@ -138,7 +153,7 @@ def join(header, data):
 def test_weights_of_any_bytes(net_file, tmp_path, data):
     file = tmp_path / "damaged.safetensors"
     file.write_bytes(data.draw(cut(net_file.read_bytes())))
-    attempt(lambda: weights.load(file))
+    attempt(lambda: load_net(file))
 
 
 @cases
@@ -147,7 +162,7 @@ def test_weights_of_any_header(net_file, tmp_path, data):
     header, tensors = split(net_file)
     file = tmp_path / "damaged.safetensors"
     file.write_bytes(join(data.draw(damaged(header)), tensors))
-    attempt(lambda: weights.load(file))
+    attempt(lambda: load_net(file))
 
 
 @cases
@@ -160,38 +175,77 @@ def test_weights_that_say_anything_of_themselves(net_file, tmp_path, data):
     )
     file = tmp_path / "damaged.safetensors"
     file.write_bytes(join(header, tensors))
-    attempt(lambda: weights.load(file))
+    attempt(lambda: load_net(file))
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    file = tmp_path_factory.mktemp("study") / "study.npz"
+    found = [scored(arm, seed, 30.0 + seed) for arm in ("none", "both") for seed in (0, 1)]
+    scores.save(file, map(with_history, found))
+    return file
+
+
+def report(file, folder):
+    reporting.page(TASK, scores.load(TASK, file), "", folder / "images")
 
 
 @cases
 @given(data=st.data())
-def test_scores_of_any_bytes(tmp_path, data):
-    file = tmp_path / "damaged.json"
-    file.write_bytes(data.draw(cut(json.dumps(scores("none", 0, 30.0)).encode())))
-    attempt(lambda: runs.load_json(file))
+def test_a_study_of_any_bytes(study, tmp_path, data):
+    file = tmp_path / "damaged.npz"
+    file.write_bytes(data.draw(cut(study.read_bytes())))
+    attempt(lambda: scores.load(TASK, file))
 
 
 @cases
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")  # of scores near 1e308
 @given(data=st.data())
-def test_a_report_of_any_scores(tmp_path, data):
-    results = [scores(arm, seed, 30.0 + seed) for arm in ("none", "both") for seed in (0, 1)]
-    results[data.draw(st.integers(0, 3))] = data.draw(damaged(scores("none", 0, 30.0)))
-    files = [tmp_path / f"{index}.json" for index in range(len(results))]
-    for file, result in zip(files, results, strict=True):
-        file.write_text(json.dumps(result))
-    attempt(lambda: commands.report(tuple(files), tmp_path / "page.md"))
+def test_a_report_of_any_description(study, tmp_path, data):
+    said, found = arrays.load(study)
+    if data.draw(st.integers(0, 9)):  # else a figure is drawn
+        found = {name: each for name, each in found.items() if "/history/" not in name}
+    file = tmp_path / "damaged.npz"
+    which = data.draw(st.integers(0, 3))
+    said["runs"][which] = data.draw(damaged(said["runs"][which]))
+    arrays.save(file, said, found)
+    attempt(lambda: report(file, tmp_path))
 
 
-@settings(cases, max_examples=20)  # each draws a figure
-@pytest.mark.filterwarnings("ignore")  # matplotlib's, of what it cannot show
+ARRAYS = hnp.arrays(
+    st.sampled_from([np.float64, np.float32, np.int32, bool, "U3", np.complex64]),
+    hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3),
+)
+
+
+@settings(cases, max_examples=40)  # most draw a figure
+@pytest.mark.filterwarnings("ignore")  # matplotlib's and NumPy's, of extreme values
 @given(data=st.data())
-def test_a_report_of_any_log(tmp_path, data):
-    file = tmp_path / "run.json"
-    file.write_text(json.dumps(data.draw(damaged(log()))))
-    result = tmp_path / "scores.json"
-    result.write_text(json.dumps(scores("none", 0, 30.0)))
-    attempt(lambda: commands.report((result,), tmp_path / "page.md", (file,)))
+def test_a_report_of_any_arrays(study, tmp_path, data):
+    said, found = arrays.load(study)
+    for name in data.draw(st.lists(st.sampled_from(sorted(found)), min_size=1, max_size=3)):
+        if data.draw(st.booleans()):
+            found[name] = data.draw(ARRAYS)
+        else:
+            found.pop(name, None)
+    file = tmp_path / "damaged.npz"
+    arrays.save(file, said, found)
+    attempt(lambda: report(file, tmp_path))
+
+
+@settings(cases, max_examples=60)
+@pytest.mark.filterwarnings("ignore:overflow")  # of losses near 1e308
+@given(data=st.data())
+def test_a_net_is_scored_beside_any_log(net_file, tmp_path, data):
+    weights = tmp_path / training.WEIGHTS
+    weights.write_bytes(net_file.read_bytes())
+    (tmp_path / training.LOG).write_text(json.dumps(data.draw(damaged(log()))))
+
+    def evaluate():
+        device = torch.device("cpu")
+        return evaluation.evaluate(TASK, tmp_path, weights, (), TASK.test, device, "float32")
+
+    attempt(evaluate)
 
 
 def loss(called, step, share):
@@ -201,9 +255,9 @@ def loss(called, step, share):
 def train(folder, steps):
     torch.manual_seed(0)
     net = torch.nn.Linear(2, 2)
-    options = TrainingOptions(steps=steps, batch=2)
+    recipe = Recipe(steps=steps, batch=2)
     run = training.RunOptions(device="cpu", checkpoint_every=2, log_every=1)
-    training.train(net, loss, options, run, folder, {"task": "test"}, training.Share())
+    training.train(net, loss, recipe, run, folder, {"task": "test"}, Share())
 
 
 @pytest.fixture(scope="module")

@@ -98,16 +98,15 @@ torch::Device device_of(const std::string& name) {
   return {name};
 }
 
-/// What tautstring_tasks writes down about a net.
+/// What tautstring_tasks writes down about a net. It has more options of training; those that are
+/// missing here have its defaults, as in `train`.
 json describe(const Options& options, const PictureFolder& folder) {
   const json data = {{"images", folder.pictures.size()}, {"sha256", folder.sha256}};
-  json training = options.training;
-  training["precision"] = "float32";
-  training["processes"] = 1;
   return {{"task", kTask},
           {"model", options.model},
-          {"noise", options.noise},
-          {"training", training},
+          {"options", options.noise},
+          {"training", options.training},
+          {"execution", {{"precision", "float32"}, {"processes", 1}}},
           {"data", {{kTrainingSet, data}}}};
 }
 

@@ -11,15 +11,13 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-import tautstring
 from tautstring_tasks.errors import require
+from tautstring_tasks.sites import CONTROLS, Site, make_site
 
 Arm = Literal["none", "input", "output", "both", "zero", "blur"]
-Precision = Literal["float32", "bfloat16"]  # of convolutions
 
 COLOURS = 3
 STRIP_PIXELS = 2**21  # 0.5 GB in 64 channels of float32
-_BLUR_SIZE = 3
 _BATCH_NORM_EPS = 1e-4
 _ENDS_GAIN = 0.2  # of the first and the last convolution
 _NEIGHBOURS = 0.01  # standard deviation of all weights other than the centre's
@@ -41,8 +39,9 @@ class ModelOptions:
 
     def __post_init__(self) -> None:
         """Reject invalid values."""
-        require("depth", self.depth, at_least=2)
-        require("width", self.width, at_least=1)
+        # At most: a damaged file could ask for any size.
+        require("depth", self.depth, at_least=2, at_most=1000)
+        require("width", self.width, at_least=1, at_most=10_000)
         require("lam", self.lam, above=0)
 
 
@@ -128,46 +127,8 @@ def _start_convolution(layer: nn.Conv2d) -> None:
             nn.init.zeros_(layer.bias)
 
 
-def make(options: ModelOptions, seed: int) -> DnCNN:
-    """Create the net of a seed, whatever random numbers were drawn before."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return DnCNN(options)
-
-
-def denoise(net: DnCNN, noisy: Tensor, precision: Precision = "float32") -> Tensor:
-    """Apply a net. With float32, TF32 is off on a GPU, whose convolutions would round to it."""
-    in_bfloat16 = torch.autocast(noisy.device.type, torch.bfloat16, enabled=precision == "bfloat16")
-    with in_bfloat16, torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-        result: Tensor = net(noisy)
-    return result
-
-
 def _site(options: ModelOptions, where: Literal["input", "output"]) -> nn.Module:
-    if options.arm in (where, "both"):
-        return tautstring.TVLayer(COLOURS, lam=options.lam)
-    if options.arm == "zero":
-        return tautstring.TVLayer(COLOURS, lam=0.0, learnable=False)
-    if options.arm == "blur":
-        return _identity_filter()
-    return nn.Identity()
-
-
-class _ColourFilter(nn.Conv2d):
-    """One filter per colour, in float32 like TV layers, so that the image is not rounded."""
-
-    def forward(self, image: Tensor) -> Tensor:
-        with torch.autocast(image.device.type, enabled=False):
-            return super().forward(image.float())
-
-
-def _identity_filter() -> nn.Conv2d:
-    """Create one filter per colour, initially the identity, without drawing random numbers."""
-    filters: nn.Conv2d = nn.utils.skip_init(
-        *[_ColourFilter, COLOURS, COLOURS, _BLUR_SIZE],
-        padding=_BLUR_SIZE // 2,
-        groups=COLOURS,
-        bias=False,
-    )
-    nn.init.dirac_(filters.weight, groups=COLOURS)
-    return filters
+    site: Site = "smooth" if options.arm in (where, "both") else "none"
+    if options.arm in CONTROLS:
+        site = options.arm  # type: ignore[assignment]
+    return make_site(site, COLOURS, options.lam)

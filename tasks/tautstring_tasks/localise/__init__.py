@@ -1,0 +1,1 @@
+"""Weakly supervised localisation: nets with class activation maps."""
