@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
-import tautstring
 from study.benchmark import Benchmark, Call
+from tautstring_tasks.classify.model import AllConv, AllConvOptions
 from tautstring_tasks.denoise.model import DnCNN, ModelOptions
+from tautstring_tasks.localise.model import ResNet50
 
 REPEATS = 10
 FIRST_STEPS = 4  # in which a net is compiled, then captured
@@ -28,29 +29,9 @@ HOWS = {
 }
 
 
-def _unit(
-    inputs: int, outputs: int, size: int = 3, padding: int = 1, tv: bool = False
-) -> nn.Sequential:
-    layers: list[nn.Module] = [nn.Conv2d(inputs, outputs, size, padding=padding)]
-    if tv:
-        layers.append(tautstring.TVLayer(1, lam=0.05))
-    return nn.Sequential(*layers, nn.BatchNorm2d(outputs), nn.GELU())
-
-
 def all_conv(tv: bool, width: int = 96) -> nn.Module:
     """Return AllConv for 32 x 32 images in ten classes; `width` is that of its first layers."""
-    wide = 2 * width
-    return nn.Sequential(
-        *(_unit(inputs, width, tv=tv) for inputs in (3, width, width)),
-        nn.MaxPool2d(2),
-        *(_unit(inputs, wide) for inputs in (width, wide, wide)),
-        nn.MaxPool2d(2),
-        _unit(wide, wide, padding=0),
-        *(_unit(wide, wide, size=1, padding=1) for _ in range(2)),
-        nn.AvgPool2d(8),
-        nn.Flatten(),
-        nn.Linear(wide, 10),
-    )
+    return AllConv(AllConvOptions(arm="smooth" if tv else "none", width=width))
 
 
 def all_conv_half(tv: bool) -> nn.Module:
@@ -63,39 +44,9 @@ def dn_cnn(tv: bool) -> nn.Module:
     return DnCNN(ModelOptions(arm="both" if tv else "none"))
 
 
-class _Bottleneck(nn.Module):
-    def __init__(self, inputs: int, width: int, stride: int) -> None:
-        super().__init__()
-        self.branch = nn.Sequential(
-            *(nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()),
-            nn.Conv2d(width, width, 3, stride, padding=1, bias=False),
-            *(nn.BatchNorm2d(width), nn.ReLU()),
-            *(nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width)),
-        )
-        self.shortcut: nn.Module = nn.Identity()
-        if inputs != 4 * width or stride != 1:
-            self.shortcut = nn.Sequential(
-                nn.Conv2d(inputs, 4 * width, 1, stride, bias=False), nn.BatchNorm2d(4 * width)
-            )
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(self.branch(x) + self.shortcut(x))
-
-
 def res_net(tv: bool) -> nn.Module:
     """Return ResNet-50 for localisation, with maps of 28 x 28."""
-    layers: list[nn.Module] = [
-        nn.Conv2d(3, 64, 7, 2, padding=3, bias=False),
-        *(nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1)),
-    ]
-    inputs = 64
-    for width, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 1), (512, 3, 1)):
-        for block in range(blocks):
-            layers.append(_Bottleneck(inputs, width, stride if block == 0 else 1))
-            inputs = 4 * width
-    if tv:
-        layers.append(tautstring.TVLayer(1, lam=1.0, learnable=False))
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 200))
+    return ResNet50("smooth" if tv else "none")
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,15 @@ import sys
 
 import tyro
 
+from tautstring_tasks import cifar10c
+from tautstring_tasks.classify.task import Classify
 from tautstring_tasks.commands import app_of
 from tautstring_tasks.denoise.task import Denoise
 from tautstring_tasks.devices import keep_memory
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.nets import AnyTask
 
-TASKS: tuple[AnyTask, ...] = (Denoise(),)
+TASKS: tuple[AnyTask, ...] = (Denoise(), Classify())
 
 
 def main() -> None:
@@ -24,6 +26,7 @@ def main() -> None:
     app = tyro.extras.SubcommandApp()
     for task in TASKS:
         app.command(app_of(task), name=task.name, help=task.summary)
+    app.command(cifar10c.app, name="cifar10c", help="Make CIFAR-10-C from CIFAR-10.")
     try:
         app.cli(
             prog="tautstring_tasks",

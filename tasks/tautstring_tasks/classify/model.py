@@ -1,0 +1,101 @@
+"""AllConv for images of 32 x 32, with total variation in its first three units."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor, nn
+
+from tautstring_tasks.errors import require
+from tautstring_tasks.sites import Site, make_site
+
+Arm = Literal["none", "smooth", "sharp", "zero", "blur"]
+
+_COLOURS = 3
+_GELU_SLOPE = 1.702
+
+
+@dataclass(frozen=True)
+class AllConvOptions:
+    """The architecture of the net."""
+
+    arm: Arm = "smooth"
+    """TV layers that smooth or sharpen between the convolution and the batch norm of the first
+    three units. Controls: `zero` has lambda frozen at 0, which equals `none`; `blur` has trained
+    3x3 filters per channel instead."""
+    width: int = 96
+    """Channels of the first three units; the others have twice as many."""
+    dropout: float = 0.5
+    """Probability with which a value is dropped after either max-pooling."""
+    lam: float = 0.05
+    """Initial lambda of each TV layer, shared by its channels."""
+
+    def __post_init__(self) -> None:
+        """Reject invalid values."""
+        require("width", self.width, at_least=1)
+        require("dropout", self.dropout, at_least=0, at_most=1)
+        require("lam", self.lam, above=0)
+
+
+class AllConv(nn.Module):
+    """Returns the logits of ten classes for images of shape (N, 3, 32, 32) in [-1, 1]."""
+
+    def __init__(self, options: AllConvOptions, classes: int = 10) -> None:
+        """Create the net; all arms draw the same random numbers."""
+        super().__init__()
+        width, wide = options.width, 2 * options.width
+        site, lam = options.arm, options.lam
+        self.first = nn.Sequential(*(_unit(n, width, site, lam) for n in (_COLOURS, width, width)))
+        self.second = nn.Sequential(*(_unit(inputs, wide) for inputs in (width, wide, wide)))
+        self.third = nn.Sequential(
+            _unit(wide, wide, padding=0),
+            *(_unit(wide, wide, size=1) for _ in range(2)),  # padding 1: from 6 x 6 to 10 x 10
+        )
+        self.shrink = nn.Sequential(nn.MaxPool2d(2), nn.Dropout(options.dropout))
+        self.pool = nn.AvgPool2d(8)  # sees 8 x 8 of the 10 x 10
+        self.classes = nn.Linear(wide, classes)
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv2d) and layer.groups == 1:
+                _start_convolution(layer)
+        nn.init.zeros_(self.classes.bias)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Classify images."""
+        maps = self.third(self.shrink(self.second(self.shrink(self.first(images)))))
+        logits: Tensor = self.classes(self.pool(maps).flatten(1))
+        return logits
+
+
+class _SigmoidGELU(nn.Module):
+    """x sigmoid(1.702 x)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.silu(_GELU_SLOPE * x) / _GELU_SLOPE
+
+
+def _unit(
+    inputs: int,
+    outputs: int,
+    site: Site = "none",
+    lam: float = 1.0,
+    *,
+    size: int = 3,
+    padding: int = 1,
+) -> nn.Sequential:
+    unit = {
+        "conv": nn.Conv2d(inputs, outputs, size, padding=padding),
+        "tv": make_site(site, outputs, lam, shared=True),
+        "norm": nn.BatchNorm2d(outputs),
+        "gelu": _SigmoidGELU(),
+    }
+    return nn.Sequential(OrderedDict(unit))
+
+
+def _start_convolution(layer: nn.Conv2d) -> None:
+    height, width = layer.kernel_size
+    nn.init.normal_(layer.weight, std=math.sqrt(2 / (height * width * layer.out_channels)))
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
