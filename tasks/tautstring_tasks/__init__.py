@@ -1,6 +1,5 @@
-"""The vision tasks of the paper, trained and evaluated with tautstring's layers.
+"""Vision tasks with total variation layers.
 
-Each task is a package of its own (`denoise`). The code they share is small: `training` (the
-loop), `checkpoints` (files from which a killed run resumes), `runs` (the record of a run),
-`images` (folders of images), `paired` (differences with confidence intervals).
+The modules here are the frame: training, studies, reports and commands, written once for all tasks.
+Each task is a package in this folder; its class derived from `Task` says what is its own.
 """

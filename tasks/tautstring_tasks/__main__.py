@@ -1,4 +1,4 @@
-"""The command line: python -m tautstring_tasks TASK COMMAND ..."""
+"""Train, score and apply nets with total variation layers in vision tasks."""
 
 from __future__ import annotations
 

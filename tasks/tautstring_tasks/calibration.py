@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from tautstring_tasks import checkpoints, nets
+from tautstring_tasks import checkpoints, nets, runs
 from tautstring_tasks.devices import Share
 from tautstring_tasks.nets import AnyTask
 
@@ -39,4 +39,5 @@ def calibrate(
         for step in tqdm(range(batches), desc="calibrate", mininterval=1.0):
             loss(module, recipe.steps + step, Share())
     about.pop("half", None)  # statistics are in float32
-    checkpoints.save(out, module.state_dict(), {**about, "calibrate": batches})
+    calibrated = {"calibrate": batches, "calibrated_from": runs.hash_of_file(weights)}
+    checkpoints.save(out, module.state_dict(), {**about, **calibrated})

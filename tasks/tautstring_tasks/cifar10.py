@@ -11,9 +11,8 @@ from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
-from tautstring_tasks import files
+from tautstring_tasks import files, images
 from tautstring_tasks.errors import InputError, require
 
 Part = Literal["train", "test"]
@@ -221,17 +220,11 @@ def _read_mosaics(found: list[Path]) -> CIFAR10:
 
 
 def _read_mosaic(file: Path) -> Bytes:
-    try:
-        with Image.open(file) as image:
-            if image.size != (_TILES * SIZE,) * 2:
-                width, height = image.size
-                raise InputError(
-                    f"{file}: must be {_TILES * SIZE} x {_TILES * SIZE} pixels, "
-                    f"got {width} x {height}"
-                )
-            pixels = np.asarray(image.convert("RGB"))
-    except (OSError, Image.DecompressionBombError) as error:
-        raise InputError(f"{file}: cannot be read as an image ({error})") from None
+    pixels = images.read(file)
+    height, width = pixels.shape[:2]
+    if (height, width) != (_TILES * SIZE,) * 2:
+        side = _TILES * SIZE
+        raise InputError(f"{file}: must be {side} x {side} pixels, got {width} x {height}")
     rows = pixels.reshape(_TILES, SIZE, _TILES, SIZE, _COLOURS)
     return rows.transpose(0, 2, 1, 3, 4).reshape(-1, SIZE, SIZE, _COLOURS)
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import tyro
-from PIL import Image
 from tqdm import tqdm
 
-from tautstring_tasks import _native, cifar10, files, json_files
+from tautstring_tasks import _native, cifar10, files, images, json_files
 from tautstring_tasks.cifar10 import CIFAR10, Bytes
 from tautstring_tasks.errors import InputError, require
 
@@ -76,15 +76,9 @@ def load(folder: Path, corruption: str, severity: int, images: int | None = None
     if corruption not in CORRUPTIONS:
         raise InputError(f"{corruption}: is none of the corruptions {', '.join(CORRUPTIONS)}")
     file = folder / _name_of(corruption)
-    if not file.is_file():
-        raise InputError(f"{file}: does not exist; `tautstring_tasks cifar10c make` makes it")
-    try:
-        found = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{file}: cannot be read as a NumPy array ({error})") from None
-    if not isinstance(found, np.ndarray) or found.dtype != np.uint8:
-        kind = getattr(found, "dtype", "several arrays")
-        raise InputError(f"{file}: must have bytes, got {kind}")
+    found = _load_array(file)
+    if found.dtype != np.uint8:
+        raise InputError(f"{file}: must have bytes, got {found.dtype}")
     if found.ndim != 4 or found.shape[1:] != _IMAGE or len(found) % len(SEVERITIES):
         wanted = f"({len(SEVERITIES)} * N, {', '.join(map(str, _IMAGE))})"
         raise InputError(f"{file}: must have shape {wanted}, got {found.shape}")
@@ -93,6 +87,30 @@ def load(folder: Path, corruption: str, severity: int, images: int | None = None
         raise InputError(f"{file}: has {count} images per severity, {images} are needed")
     first = count * (severity - 1)
     return found[first : first + (count if images is None else images)]
+
+
+def load_labels(folder: Path) -> Bytes:
+    """Read the labels of a severity's images, as they are made here or as published."""
+    found = _load_array(folder / _LABELS)
+    count, rest = divmod(len(found) if found.ndim == 1 else 0, len(SEVERITIES))
+    if found.dtype.kind not in "iu" or rest or not count:
+        raise InputError(
+            f"{folder / _LABELS}: must have {len(SEVERITIES)} * N whole numbers, got "
+            f"{found.dtype} of shape {found.shape}"
+        )
+    return found[:count].astype(np.uint8)
+
+
+def _load_array(file: Path) -> npt.NDArray[Any]:
+    if not file.is_file():
+        raise InputError(f"{file}: does not exist; `tautstring_tasks cifar10c make` makes it")
+    try:
+        found = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{file}: cannot be read as a NumPy array ({error})") from None
+    if not isinstance(found, np.ndarray):
+        raise InputError(f"{file}: must be a NumPy array, got several")
+    return found
 
 
 def load_overlays(folder: Path) -> list[Bytes]:
@@ -105,11 +123,7 @@ def load_overlays(folder: Path) -> list[Bytes]:
     for file in (folder / name for name in OVERLAYS):
         if not file.is_file():
             raise InputError(f"--frost {file}: does not exist. {what}")
-        try:
-            with Image.open(file) as picture:
-                pixels = np.asarray(picture.convert("RGB"))  # drops alpha
-        except (OSError, Image.DecompressionBombError) as error:
-            raise InputError(f"{file}: cannot be read as an image ({error})") from None
+        pixels = images.read(file)  # without alpha
         height, width = pixels.shape[:2]
         if min(height, width) < _LEAST_OVERLAY:
             raise InputError(
@@ -193,7 +207,7 @@ def _version() -> str:
 
 
 def _about(test: CIFAR10, seed: int) -> dict[str, Any]:
-    """Return what the checksums depend on, and what they are told with."""
+    """Return what the checksums depend on, and what is stored with them."""
     return {
         "seed": seed,
         "images": len(test.images),
@@ -222,7 +236,7 @@ def _checked_about(
     for key in ("seed", "images", "images_sha256"):
         if kept and found[key] != about[key]:
             raise InputError(
-                f"{checksums}: is of other files ({key} {found[key]}, not {about[key]}); "
+                f"{checksums}: describes other files ({key} {found[key]}, not {about[key]}); "
                 "write to another folder"
             )
     return {**about, "sha256": kept}
@@ -286,7 +300,7 @@ def make_files(
         Overwrite files that exist.
     """
     require("seed", seed, at_least=0, at_most=2**63 - 1)
-    require("threads", threads, at_least=0)
+    require("threads", threads, at_least=0, at_most=2**31 - 1)
     if not corruptions:
         raise InputError("--corruptions: at least one is needed")
     test = cifar10.load(data, "test")

@@ -53,7 +53,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         out: Path,
         weights: Net | None = None,
         net: Any = task.net,
-        options: Any = task.data,
+        data: Any = task.data,
         recipe: Recipe = task.recipe,
         run: RunOptions = RunOptions(),  # noqa: B008 - frozen
     ) -> None:
@@ -79,8 +79,8 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         module = module.to(device)
         if run.on(device) == "bfloat16":  # faster for convolutions in bfloat16
             module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        samples = task.training(folder, net, options, recipe, device)
-        about = {**nets.describe(task, net, options, samples.about), **start}
+        samples = task.training(folder, net, data, recipe, device)
+        about = {**nets.describe(task, net, data, samples.about), **start}
         with processes(device) as share:
             finished = training.train(
                 module, samples.loss, recipe, run, out, about, share, task.rates(net)
@@ -165,6 +165,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         force
             Overwrite a file that exists.
         """
+        _require_some(sets=sets)
         _prepare(out, force)
         file = nets.find(task, weights)
         found = evaluation.evaluate(task, folder, file, sets, test, pick_device(device), precision)
@@ -184,7 +185,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         at_once: int = 1,
         test_precision: Precision = "float32",
         net: Any = task.net,
-        options: Any = task.data,
+        data: Any = task.data,
         recipe: Recipe = task.recipe,
         test: Any = task.test,
         run: RunOptions = RunOptions(),  # noqa: B008
@@ -207,6 +208,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         test_precision
             Precision in tests, as in `evaluate`; `precision` and `minutes` apply to training.
         """
+        _require_some(arms=arms, seeds=seeds, sets=sets)
         require("at-once", at_once, at_least=1)
         require("calibrate", calibrate, at_least=0)
         for option in ("arm", "seed"):
@@ -215,18 +217,27 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
                 raise InputError(f"--{option}: a study takes --{option}s")
         for arm in arms:
             if arm not in task.arms:
-                raise InputError(f"--arms: must be of {', '.join(task.arms)}, got {arm}")
+                raise InputError(f"--arms: must be one of {', '.join(task.arms)}, got {arm}")
         plan = Study(
-            *(task, folder, out, arms, seeds, net, options, recipe, run),
-            *(sets, test, test_precision, calibrate),
+            task=task,
+            folder=folder,
+            out=out,
+            arms=arms,
+            seeds=seeds,
+            net=net,
+            data=data,
+            recipe=recipe,
+            run=run,
+            sets=sets,
+            test=test,
+            precision=test_precision,
+            calibrate=calibrate,
         )
         failed = jobs.run_all(plan.trainings(), at_once, run.minutes)
         failed += jobs.run_all(plan.calibrations(), at_once)
         failed += jobs.run_all(plan.tests(), at_once)
-        trained = sum(each.is_trained for each in plan.runs)
-        print(
-            f"{out}: {trained} of {len(plan.runs)} runs are trained, {plan.save()} are in {STUDY}"
-        )
+        trained, saved = sum(each.is_trained for each in plan.runs), plan.save()
+        print(f"{out}: {trained} of {len(plan.runs)} runs are trained, {saved} are in {STUDY}")
         if failed:
             raise SystemExit(f"failed, see {', '.join(map(str, failed))}")
 
@@ -254,7 +265,9 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         from tautstring_tasks import reporting
 
         if not studies:
-            raise InputError("FILE...: at least one of `study` or `evaluate` is needed")
+            raise InputError(
+                "FILE...: at least one file written by `study` or `evaluate` is needed"
+            )
         _prepare(out, force)
         runs = [run for file in studies for run in scores.load(task, file)]
         text = files.read_text(notes) if notes else ""
@@ -269,12 +282,12 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
     def apply(
         photo: Photo,
         out: Result = None,
-        weights: Net = task.shipped,
+        weights: Net = tyro.MISSING if task.shipped is None else task.shipped,
         force: Force = False,
         device: Device = "auto",
         precision: Precision = "float32",
     ) -> None:
-        """Apply a net to a photo, or to all in a folder. Alpha is left unchanged.
+        """Apply a net to a photo, or to all in a folder. An image's alpha is left unchanged.
 
         Parameters
         ----------
@@ -289,9 +302,11 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
             Overwrite files that exist.
         """
         photos = applying.places(task, photo, out)
-        if photo.is_dir():
+        if not task.makes_images and out is not None:
+            raise InputError(f"{out}: this task prints what it sees; it writes no images")
+        if task.makes_images and photo.is_dir():
             files.make_folder(photos[0][1].parent)
-        for _, result in photos:
+        for _, result in photos if task.makes_images else ():
             images.check_result(result, force)
         where = pick_device(device)
         net, _ = nets.load(task, nets.find(task, weights))
@@ -327,6 +342,12 @@ def _start(task: AnyTask, weights: str, wanted: Any) -> tuple[torch.nn.Module, A
     if wanted not in (net, task.net):
         raise InputError(f"--weights {weights}: is {net}; leave out the options of the net")
     return module.train().requires_grad_(), net, {"start": found}
+
+
+def _require_some(**options: tuple[Any, ...]) -> None:
+    for name, values in options.items():
+        if not values:
+            raise InputError(f"--{name}: at least one is needed")
 
 
 def _prepare(out: Path, force: bool) -> None:

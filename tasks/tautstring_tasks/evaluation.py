@@ -33,7 +33,7 @@ def evaluate(
     _, options, _ = nets.options_of(task, weights, about)
     found = task.tests(folder, sets, options, test)
     module = module.to(device)
-    trained_on, history = _training_of(weights)
+    trained_on, history = _training_of(weights, about)
     about = {
         **about,
         **trained_on,
@@ -47,12 +47,15 @@ def evaluate(
     return Scored(about, result, history)
 
 
-def _training_of(weights: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+def _training_of(weights: Path, about: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what the log beside a net says, if it is the log of this net's training."""
     log = weights.parent / LOG
     if not log.exists():
         return {}, {}
     content = runs.load_json(log)
     json_files.check(log, content, _LOG)
+    if any(content.get(key) != about[key] for key in ("model", "options", "data", "training")):
+        return {}, {}
     try:
         history = scores.lines_of(content["history"])
     except (KeyError, TypeError, ValueError, OverflowError):

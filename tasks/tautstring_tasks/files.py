@@ -42,11 +42,11 @@ def write_whole(file: Path, content: bytes, force: bool = True) -> None:
     """
     prepare_place(file)
     partial = file.with_name(f".{file.name}.partial")
-    with partial.open("wb") as opened:
-        opened.write(content)
-        opened.flush()
-        os.fsync(opened.fileno())
     try:
+        with partial.open("wb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(opened.fileno())
         if force:
             partial.replace(file)
         else:

@@ -24,6 +24,7 @@ def describe(task: AnyTask, net: Any, data: Any, about_data: dict[str, Any]) -> 
         "model": runs.as_options(net),
         "options": runs.as_options(data),
         "data": about_data,
+        "start": None,  # the net that training began with; None: the seed's
     }
 
 

@@ -25,6 +25,7 @@ class Recipe:
     seed: int = 0
     """Seed of the initial weights and of every step's data."""
     steps: int = 60_000
+    """Number of steps, whatever the batch."""
     batch: int = 64
     """Samples per step, over all processes."""
     optimizer: Literal["adam", "sgd"] = "adam"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+from tautstring_tasks import files
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.nets import AnyTask
 from tautstring_tasks.paired import difference
@@ -24,12 +26,17 @@ _OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 
 def page(task: AnyTask, runs: Sequence[Scored], notes: str, pictures: Path) -> str:
     """Return the page; its pictures go to a folder."""
-    lines = [f"# {task.title}", "", _setting(task, runs), "", notes]
-    for group in _alike(runs):
+    lead, heading, rest = notes.partition("## ")
+    lines = [f"# {task.title}", ""]
+    if lead.strip():
+        lines += [lead.strip(), ""]
+    lines += [_setting(task, runs), "", heading + rest]
+    groups = _alike(runs)
+    for group in groups:
         condition = task.condition(group[0].about)
         lines += [f"## {_joined(condition, _amount(task, group[0]))}", "", _recipe(group[0]), ""]
         lines += [*_means(task, group), "", *_differences(task, group)]
-    lines += [*_training(task, runs, pictures), task.figures(runs, pictures)]
+    lines += [*_training(task, runs, pictures), task.figures(groups, pictures)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -45,12 +52,13 @@ def by_arm(task: AnyTask, runs: Sequence[Scored]) -> dict[str, list[Scored]]:
 
 def save(figure: Figure, file: Path) -> None:
     """Save a figure such that the same results always produce the same file."""
-    file.parent.mkdir(parents=True, exist_ok=True)
     figure.tight_layout()
+    content = BytesIO()
     with mpl.rc_context({"svg.hashsalt": "tautstring", "svg.fonttype": "none"}):
         metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
-        figure.savefig(file, metadata=metadata, dpi=100)
+        figure.savefig(content, format=file.suffix[1:], metadata=metadata, dpi=100)
     plt.close(figure)
+    files.write_whole(file, content.getvalue())
 
 
 def table(rows: Sequence[Sequence[str]], *, is_turned: bool = False) -> list[str]:
@@ -121,10 +129,9 @@ def _machines(found: Iterable[dict[str, str]]) -> str:
 
 
 def _columns(task: AnyTask, runs: Sequence[Scored], measure: Measure) -> dict[str, Values]:
-    """Return each column that all runs have, of shape (seeds, items), in the measure's unit."""
+    """Return the columns of runs with the same tests, of shape (seeds, items), in their unit."""
     found = [task.columns(run.scores, measure) for run in runs]
-    shared = [name for name in found[0] if all(name in columns for columns in found)]
-    return {name: np.stack([each[name] for each in found]) * measure.scale for name in shared}
+    return {name: np.stack([each[name] for each in found]) * measure.scale for name in found[0]}
 
 
 def _means(task: AnyTask, group: Sequence[Scored]) -> list[str]:
@@ -174,13 +181,14 @@ def _differences(task: AnyTask, group: Sequence[Scored]) -> list[str]:
         rows.append([task.arms[arm], str(len(pairs)), *cells])
     if len(rows) == 1:
         return []
+    unit = "percentage points" if measure.unit == "%" else measure.unit
     paper = task.paper(group[0].about) if task.is_paper_paired else {}
     for arm in (arm for arm in paper if arm != BASELINE):
         gains = {name: paper[arm][name] - paper[BASELINE][name] for name in paper[arm]}
         cells = [f"*{gains[name]:+.1f}*" if name in gains else "" for name in names]
         rows.append([f"*{task.arms[arm]}, the paper*", "", *cells])
     return [
-        f"Against {task.arms[BASELINE]}, pair by pair, {measure.unit} (95 % confidence over seeds "
+        f"Against {task.arms[BASELINE]}, pair by pair, {unit} (95 % confidence over seeds "
         f"and {task.items}, bold if the interval excludes 0; for one seed over {task.items} only: "
         "another training may differ by more):",
         "",

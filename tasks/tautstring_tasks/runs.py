@@ -21,7 +21,15 @@ from tautstring_tasks import files, json_files
 
 _IS_PLACE = "is_place"
 PLACE = {_IS_PLACE: True}  # metadata of an option that says where files are: not part of a record
-_PACKAGES = ("tautstring", "torch", "numpy", "pillow", "scikit-image", "safetensors")
+_PACKAGES = (
+    "tautstring",
+    "tautstring-tasks",
+    "torch",
+    "numpy",
+    "pillow",
+    "scikit-image",
+    "safetensors",
+)
 
 
 def about_machine(device: torch.device) -> dict[str, str]:

@@ -59,11 +59,11 @@ def lambdas_of(net: nn.Module) -> dict[str, list[float]]:
 
 
 class _ChannelFilter(nn.Conv2d):
-    """One filter per channel, in float32 like TV layers, so that the image is not rounded."""
+    """One filter per channel, computed in float32 like TV layers; the result has x's dtype."""
 
     def forward(self, image: Tensor) -> Tensor:
         with torch.autocast(image.device.type, enabled=False):
-            return super().forward(image.float())
+            return super().forward(image.float()).to(image.dtype)
 
 
 def _identity_filter(channels: int) -> nn.Conv2d:

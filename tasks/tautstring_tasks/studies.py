@@ -48,7 +48,7 @@ class Study:
     arms: tuple[str, ...]
     seeds: tuple[int, ...]
     net: Any
-    options: Any
+    data: Any
     recipe: Recipe
     run: RunOptions
     sets: tuple[str, ...]
@@ -65,14 +65,12 @@ class Study:
     def trainings(self) -> list[jobs.Job]:
         """Return the commands for untrained runs; reject runs that were trained differently."""
         device = pick_device(self.run.device)
-        about_data = self.task.training(
-            self.folder, self.net, self.options, self.recipe, device
-        ).about
+        about_data = self.task.training(self.folder, self.net, self.data, self.recipe, device).about
         _ = self._about_sets  # fails now, not later
         kept = frozenset({"arm", "seed", "minutes"})
         options = [
             argument
-            for each in (self.net, self.options, self.recipe, self.run)
+            for each in (self.net, self.data, self.recipe, self.run)
             for argument in jobs.as_arguments(each, without=kept)
         ]
         found = []
@@ -80,7 +78,7 @@ class Study:
             net = dataclasses.replace(self.net, arm=run.arm)
             recipe = dataclasses.replace(self.recipe, seed=run.seed)  # rejects an invalid one
             if run.is_trained:
-                about = nets.describe(self.task, net, self.options, about_data)
+                about = nets.describe(self.task, net, self.data, about_data)
                 about |= describe(recipe, self.run, device, Share())
                 weights = run.place / WEIGHTS
                 checkpoints.check_about(weights, checkpoints.load_about(weights), about)
@@ -108,18 +106,19 @@ class Study:
         options = [*how, *jobs.as_arguments(self.test), "--force"]
         found = []
         for run in self.runs:
-            weights = self._tested(run)
-            if weights.exists() and not self._is_scored(run):
-                own = ["--weights", str(weights), "--out", str(run.scores)]
+            if self._is_ready(run) and not self._is_scored(run):
+                own = ["--weights", str(self._tested(run)), "--out", str(run.scores)]
                 found.append(self._job(run, "evaluate", *own, *options))
         return found
 
     def save(self) -> int:
         """Write all runs that are scored to one file; return their number."""
-        scored = [run for run in self.runs if self._tested(run).exists() and self._is_scored(run)]
+        scored = [run for run in self.runs if self._is_ready(run) and self._is_scored(run)]
         if scored:
             loaded = [scores.load(self.task, run.scores)[0] for run in scored]
             scores.save(self.out / STUDY, loaded)
+        else:
+            (self.out / STUDY).unlink(missing_ok=True)
         return len(scored)
 
     def _job(self, run: Run, command: str, *arguments: str) -> jobs.Job:
@@ -132,9 +131,15 @@ class Study:
     def _is_calibrated(self, run: Run) -> bool:
         """Whether it has been calibrated as asked for since it was trained."""
         file = run.place / _CALIBRATED
-        if not file.exists() or file.stat().st_mtime < (run.place / WEIGHTS).stat().st_mtime:
+        if not file.exists():
             return False
-        return checkpoints.load_about(file).get("calibrate") == self.calibrate
+        about = checkpoints.load_about(file)
+        weights = runs.hash_of_file(run.place / WEIGHTS)
+        return (about.get("calibrate"), about.get("calibrated_from")) == (self.calibrate, weights)
+
+    def _is_ready(self, run: Run) -> bool:
+        """Whether it can be scored."""
+        return run.is_trained and (not self.calibrate or self._is_calibrated(run))
 
     def _is_scored(self, run: Run) -> bool:
         """Whether it has scores of its current weights, of these tests."""
@@ -152,5 +157,5 @@ class Study:
     @cached_property
     def _about_sets(self) -> dict[str, Any]:
         """What the test sets are now."""
-        found = self.task.tests(self.folder, self.sets, self.options, self.test)
+        found = self.task.tests(self.folder, self.sets, self.data, self.test)
         return {name: each.about for name, each in found.items()}

@@ -87,8 +87,10 @@ class Task(ABC, Generic[Net, Data, Test]):
     """Units of lambda and of the loss, for the page."""
     remark: ClassVar[str] = ""
     """What to know about the paper's results, for the page."""
-    shipped: ClassVar[str]
+    shipped: ClassVar[str | None] = None
     """The default net of `apply`, among those that the package contains."""
+    makes_images: ClassVar[bool] = True
+    """Whether `apply` writes images; otherwise it prints what a net has to say."""
 
     @abstractmethod
     def make(self, net: Net) -> nn.Module:
@@ -140,8 +142,11 @@ class Task(ABC, Generic[Net, Data, Test]):
     is_paper_paired: ClassVar[bool] = False
     """Whether the paper trained its own baseline, so that differences to it compare with ours."""
 
-    def figures(self, found: Sequence[Any], folder: Path) -> str:
-        """Draw the task's own figures into a folder; return the sections that show them."""
+    def figures(self, groups: Sequence[Sequence[Any]], folder: Path) -> str:
+        """Draw the task's own figures into a folder; return the sections that show them.
+
+        Each group is of runs that differ in nothing except arm and seed.
+        """
         return ""
 
     def weights(self) -> dict[str, Path]:

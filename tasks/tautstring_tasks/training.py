@@ -7,6 +7,7 @@ derives from its number and the seed, so a killed run resumes as if it had not b
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from tautstring_tasks import checkpoints, extras, json_files, runs
+from tautstring_tasks import checkpoints, extras, files, json_files, runs
 from tautstring_tasks.devices import Device, Precision, Share, autocast
 from tautstring_tasks.errors import InputError, require
 from tautstring_tasks.recipes import Recipe
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 CHECKPOINT = "checkpoint.safetensors"
 WEIGHTS = "weights.safetensors"
 LOG = "run.json"
+_LONGEST_WITHOUT_CHECKPOINT = 600.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,10 @@ class RunOptions:
     compile: bool = False
     """torch.compile with CUDA graphs: takes minutes at the start, then steps are shorter."""
     checkpoint_every: int = 5000
+    """Steps between checkpoints; there is also one every ten minutes."""
     log_every: int = 100
     minutes: float | None = None
-    """Stop after this time, with a checkpoint to resume from."""
+    """Stop after this many minutes, with a checkpoint to resume from."""
     tensorboard: bool = False
     """Also write losses and lambdas for TensorBoard."""
 
@@ -93,6 +96,16 @@ def step_generator(seed: int, step: int, device: torch.device) -> torch.Generato
     return torch.Generator(device).manual_seed(seed * 1_000_000_007 + step)
 
 
+def _seed_of_layers(seed: int, step: int, share: Share) -> int:
+    """Return the seed of what layers draw in a step, such as dropout: not that of its data."""
+    content = f"{seed} {step} {share.rank}".encode()
+    return int.from_bytes(hashlib.blake2b(content, digest_size=4).digest(), "little")
+
+
+def _diverged(loss: float, steps: int) -> InputError:
+    return InputError(f"the loss is {loss} after {steps} steps; a lower --lr may help")
+
+
 def train(
     net: nn.Module,
     loss: StepLoss,
@@ -116,6 +129,7 @@ def train(
     with ExitStack() as stack:
         if share.rank == 0:
             stack.enter_context(checkpoints.alone_in(folder))
+            files.prepare_place(folder / WEIGHTS)  # fails now, not after the training
         device = next(net.parameters()).device
         about = {**about, **describe(recipe, run, device, share)}
         run = dataclasses.replace(run, precision=run.on(device))
@@ -125,8 +139,8 @@ def train(
         if log.step == recipe.steps and (folder / WEIGHTS).exists():
             return Finished(is_done=True, steps=log.step)
         called = _called(net, run.compile, share)
-        writer = _writer(folder) if run.tensorboard and share.rank == 0 else None
-        began = time.monotonic()
+        writer = _writer(folder, log.step) if run.tensorboard and share.rank == 0 else None
+        began = saved = time.monotonic()
         before = log.seconds
         loss_sum = torch.tensor(log.loss_sum, device=device)
         progress = tqdm(
@@ -144,11 +158,18 @@ def train(
                 log.save(folder, net, optimizer)
 
         for step in progress:
+            torch.manual_seed(_seed_of_layers(recipe.seed, step, share))
             for group in optimizer.param_groups:
                 group["lr"] = recipe.rate(step) * group["factor"]
             optimizer.zero_grad(set_to_none=True)
-            with autocast(device, run.on(device)):
-                value = loss(called, step, share)
+            try:
+                with autocast(device, run.on(device)):
+                    value = loss(called, step, share)
+            except ValueError:  # a TV layer rejects a lambda that is NaN
+                lams = (lam for layer in lambdas_of(net).values() for lam in layer)
+                if all(map(math.isfinite, lams)):
+                    raise
+                raise _diverged(math.nan, step) from None
             value.backward()
             optimizer.step()
             loss_sum += value.detach()
@@ -161,13 +182,15 @@ def train(
                 if writer:
                     _write_scalars(writer, log.lines[-1])
                 if not math.isfinite(mean):
-                    raise RuntimeError(f"the loss is {mean} after {log.step} steps")
+                    raise _diverged(mean, log.step)
                 if run.minutes is not None and share.first_says(
                     time.monotonic() - began > 60 * run.minutes
                 ):
                     break
-            if log.step % run.checkpoint_every == 0 and log.step < recipe.steps:
+            is_due = time.monotonic() - saved > _LONGEST_WITHOUT_CHECKPOINT
+            if (is_due or log.step % run.checkpoint_every == 0) and log.step < recipe.steps:
                 save()
+                saved = time.monotonic()
         save()
         if writer:
             writer.close()
@@ -245,11 +268,11 @@ def _called(net: nn.Module, is_compiled: bool, share: Share) -> Callable[[Tensor
     return torch.compile(called, mode="reduce-overhead") if is_compiled else called
 
 
-def _writer(folder: Path) -> SummaryWriter:
+def _writer(folder: Path, step: int) -> SummaryWriter:
     extras.require("tensorboard", "tensorboard")
     from torch.utils.tensorboard import SummaryWriter
 
-    return SummaryWriter(folder / "tensorboard")
+    return SummaryWriter(folder / "tensorboard", purge_step=step)
 
 
 def _write_scalars(writer: SummaryWriter, line: dict[str, Any]) -> None:

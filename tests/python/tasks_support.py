@@ -85,6 +85,7 @@ def small_net():
     return nn.Sequential(
         *[nn.Conv2d(1, 2, 3, padding=1), tautstring.TVLayer(2), nn.BatchNorm2d(2)],
         nn.Conv2d(2, 2, 3),
+        nn.Dropout(0.2),
     )
 
 

@@ -537,9 +537,11 @@ def test_corruptions_and_images_can_be_made_in_parts(tmp_path, data):
 
 def test_parts_of_different_sets_are_not_mixed(tmp_path, data):
     run("--data", data, "--out", tmp_path, "--corruptions", "fog")
-    with pytest.raises(InputError, match=r"checksums.json: is of other files \(seed 0, not 1"):
+    with pytest.raises(InputError, match=r"checksums.json: describes other files \(seed 0, not 1"):
         run("--data", data, "--out", tmp_path, "--corruptions", "snow", "--seed", 1)
-    with pytest.raises(InputError, match=r"checksums.json: is of other files \(images 12, not 2"):
+    with pytest.raises(
+        InputError, match=r"checksums.json: describes other files \(images 12, not 2"
+    ):
         run("--data", data, "--out", tmp_path, "--corruptions", "snow", "--images", 2)
 
 
@@ -570,7 +572,7 @@ def test_without_overlays_the_others_are_made(tmp_path, data):
     [
         (("--images", 0), "--images: must be at least 1 and at most 12, got 0"),
         (("--images", 13), "--images: must be at least 1 and at most 12, got 13"),
-        (("--threads", -1), "--threads: must be at least 0, got -1"),
+        (("--threads", -1), "--threads: must be at least 0 and at most 2147483647, got -1"),
         (("--seed", -1), "--seed: must be at least 0"),
         (("--data", "missing"), "missing: does not exist"),
     ],

@@ -1,5 +1,6 @@
 # Classification of CIFAR-10 and CIFAR-10-C, from data to report, on rendered images.
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -99,11 +100,12 @@ def test_all_arms_begin_with_the_same_convolutions(arm):
     assert all(torch.equal(value, ours[name]) for name, value in baseline.items())
 
 
+@pytest.mark.parametrize("width", [1, 4])
 @pytest.mark.parametrize("arm", ["zero", "blur"])
-def test_controls_begin_as_the_identity(arm):
+def test_controls_begin_as_the_identity(arm, width):
     images = images_of()
-    expected, found = make().eval()(images), make(arm).eval()(images)
-    assert torch.equal(expected, found)
+    expected = make(width=width).eval()(images)
+    assert torch.equal(make(arm, width=width).eval()(images), expected)
 
 
 def numbered(count=20):
@@ -209,8 +211,8 @@ def test_train_evaluate_and_report(run, folder, tmp_path, capsys):
     assert "|  | AllConv | TV-Sharp | *AllConv, the paper* |" in text
     assert re.search(r"\| defocus_blur \| [\d.]+ \| [\d.]+ \| \*77.9\* \|", text)
     assert re.search(r"\| gaussian_noise \| .*\(.* to .*\) \| \*\+6\.5\* \| \*\+4\.4\* \|", text)
-    assert "![Accuracy over severity](images/classify_severities.svg)" in text
-    assert (tmp_path / "images" / "classify_severities.svg").stat().st_size > 1000
+    assert "![Accuracy over severity](images/classify_severities1.svg)" in text
+    assert (tmp_path / "images" / "classify_severities1.svg").stat().st_size > 1000
 
 
 def scored(arm, accuracy):
@@ -274,9 +276,50 @@ def test_sets_that_there_are_not_are_named(run, folder, tmp_path):
     where = ["--data", folder, "--weights", weights, "--out", tmp_path / "scores.npz"]
     with pytest.raises(SystemExit, match="held-out: the net was trained on all images"):
         run("evaluate", *where, "--sets", "held-out")
-    with pytest.raises(SystemExit, match=r"--sets: must be of clean, .*fog.*, got smoke"):
+    with pytest.raises(SystemExit, match=r"--sets: must be one of clean, .*fog.*, got smoke"):
         run("evaluate", *where, "--sets", "smoke")
     assert not (tmp_path / "scores.npz").exists()
+
+
+def test_corrupted_images_of_another_order_are_refused(run, folder, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(folder / "CIFAR-10-C", other)
+    np.save(other / "labels.npy", np.roll(np.load(other / "labels.npy"), 1))
+    run("train", "--data", folder, "--out", tmp_path / "run", *SMALL, "--steps", 1)
+    weights, out = tmp_path / "run" / "weights.safetensors", tmp_path / "scores.npz"
+    where = ["--data", folder, "--weights", weights, "--out", out, "--sets", "fog"]
+    with pytest.raises(SystemExit, match="other: belongs to other test images: its labels differ"):
+        run("evaluate", *where, "--corrupted", other)
+    np.save(other / "labels.npy", np.zeros(3))
+    with pytest.raises(
+        SystemExit, match=r"labels.npy: must have 5 \* N whole numbers, got float64"
+    ):
+        run("evaluate", *where, "--corrupted", other)
+    assert not out.exists()
+
+
+def test_rendered_data_are_all_that_evaluate_needs(run, tmp_path):
+    run("generate", tmp_path / "data")
+    run("train", "--data", tmp_path / "data", "--out", tmp_path / "run", *SMALL, "--steps", 1)
+    weights, out = tmp_path / "run" / "weights.safetensors", tmp_path / "scores.npz"
+    where = ["--data", tmp_path / "data", "--weights", weights, "--out", out]
+    run("evaluate", *where, "--test-images", 20)
+    assert list(scores.load(TASK, out)[0].scores) == list(TASK.sets)
+
+
+def test_runs_that_are_not_alike_have_figures_of_their_own(run, folder, tmp_path):
+    results = []
+    for steps in (1, 2):
+        place = tmp_path / str(steps)
+        run("train", "--data", folder, "--out", place, *SMALL, "--steps", steps)
+        results.append(place / "scores.npz")
+        where = ["--data", folder, "--weights", place / "weights.safetensors", "--sets", "fog"]
+        run("evaluate", *where, "--out", results[-1])
+    run("report", *results, "--out", tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text()
+    for number in (1, 2):
+        assert f"](images/classify_severities{number}.svg)" in text
+        assert (tmp_path / "images" / f"classify_severities{number}.svg").exists()
 
 
 def test_apply_says_what_it_sees(run, folder, tmp_path, capsys):
@@ -288,6 +331,8 @@ def test_apply_says_what_it_sees(run, folder, tmp_path, capsys):
     run("apply", photo, "--weights", tmp_path / "run" / "weights.safetensors")
     assert re.search(r"photo.png: \w+ \d+ %, \w+ \d+ %, \w+ \d+ %", capsys.readouterr().out)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["photo.png", "run"]
+    with pytest.raises(SystemExit, match=r"result.png: this task prints what it sees"):
+        run("apply", photo, tmp_path / "result.png", "--weights", tmp_path / "run")
 
 
 def test_a_seed_that_is_there_twice_is_named():

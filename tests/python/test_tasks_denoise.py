@@ -137,7 +137,7 @@ def test_what_a_report_cannot_use_is_named(run, trained, scenes, tmp_path):
     run("evaluate", "--data", scenes, "--weights", trained, "--out", result, "--sets", "CBSD68")
     score_files.save(other, [scored(task="edges")])
     for arguments, message in (
-        ([], "FILE...: at least one of `study` or `evaluate` is needed"),
+        ([], "FILE...: at least one file written by `study` or `evaluate`"),
         ([tmp_path / "none.npz"], "none.npz: cannot be read"),
         ([log], "run.json: cannot be read as npz"),
         ([other], "other.npz: belongs to the task 'edges', not 'denoise'"),
@@ -255,7 +255,8 @@ def test_calibrated_batch_norms_have_the_statistics_of_patches(run, train, scene
     run("calibrate", "--data", scenes, "--weights", trained, "--out", out, "--batches", 4)
     before, about = checkpoints.load(trained)
     after, calibrated_about = checkpoints.load(out)
-    assert calibrated_about == {**about, "calibrate": 4}
+    origin = {"calibrate": 4, "calibrated_from": runs.hash_of_file(trained)}
+    assert calibrated_about == {**about, **origin}
     changed = {name for name, tensor in before.items() if not torch.equal(tensor, after[name])}
     net, _ = load(out)
     norms = [name for name, layer in net.named_modules() if isinstance(layer, nn.BatchNorm2d)]
@@ -582,3 +583,13 @@ def test_two_processes_train_what_one_does(train, scenes, tmp_path):
     two, _ = load(tmp_path / "two" / "weights.safetensors")
     for name, tensor in one.state_dict().items():
         torch.testing.assert_close(two.state_dict()[name], tensor, atol=1e-5, rtol=1e-4)
+
+
+def test_the_log_of_another_training_is_not_a_nets(run, train, scenes, tmp_path):
+    trained = train("one", "--arm", "none", "--steps", 1)
+    other = train("other", "--arm", "both", "--steps", 2)
+    shutil.copy(other.with_name("run.json"), trained.with_name("run.json"))
+    out = tmp_path / "scores.npz"
+    where = ["--data", scenes, "--weights", trained, "--out", out, "--sets", "CBSD68"]
+    run("evaluate", *where)
+    assert score_files.load(TASK, out)[0].history == {}

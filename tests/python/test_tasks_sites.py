@@ -29,6 +29,13 @@ def test_tv_layers_are_not_the_identity(site):
 
 
 @pytest.mark.parametrize("site", SITES)
+def test_every_site_returns_the_dtype_that_it_is_given(site):
+    x = torch.rand(1, 3, 8, 9).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert make_site(site, 3, 0.1)(x).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("site", SITES)
 def test_no_site_draws_random_numbers(site):
     torch.manual_seed(0)
     before = torch.random.get_rng_state()

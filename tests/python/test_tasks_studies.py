@@ -4,10 +4,11 @@ import types
 
 import numpy as np
 import pytest
-from tasks_support import TASK, TINY, assert_same_tensors, call
+from tasks_support import SHORT, TASK, TINY, assert_same_tensors, call
 
-from tautstring_tasks import checkpoints, jobs, scores
+from tautstring_tasks import calibration, checkpoints, jobs, scores
 from tautstring_tasks.denoise import data
+from tautstring_tasks.errors import InputError
 
 pytest_plugins = ("tasks_fixtures",)
 
@@ -159,7 +160,7 @@ def test_runs_that_were_trained_differently_are_not_a_studys(study):
     [
         (["--seed", 1], "--seed: a study takes --seeds"),
         (["--arm", "none"], "--arm: a study takes --arms"),
-        (["--arms", "none", "all"], "--arms: must be of none, zero, blur, .*, got all"),
+        (["--arms", "none", "all"], "--arms: must be one of none, zero, blur, .*, got all"),
         (["--seeds", 0, -1], "--seed: must be at least 0 .*, got -1"),
     ],
 )
@@ -184,3 +185,32 @@ def test_a_run_that_fails_is_named_and_the_others_are_saved(study, tmp_path, cap
         study("--arms", "none", "both")
     assert [run.arm for run in loaded(tmp_path)] == ["none"]
     assert "1 of 2 runs are trained, 1 are in study.npz" in capsys.readouterr().out
+
+
+def test_a_calibration_that_fails_is_not_replaced_by_an_earlier_one(study, tmp_path, monkeypatch):
+    study("--calibrate", 1, "--arms", "none")
+    monkeypatch.setattr(calibration, "calibrate", fail)
+    with pytest.raises(SystemExit, match="failed, see"):
+        study("--calibrate", 2, "--arms", "none")
+    assert not (tmp_path / "study" / "study.npz").exists()
+
+
+def fail(*_):
+    raise InputError("no calibration")
+
+
+def test_a_net_trained_from_another_one_is_not_a_studys(study, scenes, tmp_path):
+    study("--arms", "none")
+    place = tmp_path / "study" / "none_seed1"
+    base = (place / "weights.safetensors").rename(tmp_path / "base.safetensors")
+    shutil.rmtree(place)
+    start = ["--data", scenes, "--out", place, *SHORT, "--steps", 2, "--seed", 1]
+    call("train", *start, "--weights", base)
+    with pytest.raises(SystemExit, match=r"its start is \{'task': 'denoise'.*\}, not None"):
+        study("--arms", "none")
+
+
+@pytest.mark.parametrize("option", ["arms", "seeds", "sets"])
+def test_a_study_of_nothing_is_refused(study, option):
+    with pytest.raises(SystemExit, match=f"--{option}: at least one is needed"):
+        study(f"--{option}")

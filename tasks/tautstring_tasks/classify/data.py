@@ -20,8 +20,8 @@ class ClassifyOptions:
     """Number of images at the end of the training set that are not trained on; the set `held-out`
     tests on them."""
     shift: int = 4
-    """Images are shifted by at most this number of pixels in either direction; what comes in is
-    black."""
+    """Images are shifted by at most this number of pixels in either direction; the border is filled
+    with black."""
 
     def __post_init__(self) -> None:
         """Reject invalid values."""
@@ -66,7 +66,7 @@ class Batches:
         self._epoch, self._order = -1, torch.empty(0)
 
     def of_step(self, step: int) -> Batch:
-        """Return the batch of a step. Images that do not fill a batch wait for another epoch."""
+        """Return the batch of a step. The incomplete last batch of an epoch is dropped."""
         device = self._images.device
         per_epoch = len(self._labels) // self._batch
         epoch, number = divmod(step, per_epoch)

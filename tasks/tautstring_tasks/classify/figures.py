@@ -13,14 +13,23 @@ from tautstring_tasks import cifar10c, reporting
 from tautstring_tasks.scores import Scored
 
 _COLUMNS = 5
-_FILE = "classify_severities.svg"
 
 
-def severities(task: Any, runs: Sequence[Scored], folder: Path) -> str:
+def severities(task: Any, groups: Sequence[Sequence[Scored]], folder: Path) -> str:
     """Plot the mean accuracy of each arm; return the section that shows it."""
-    names = [name for name in cifar10c.CORRUPTIONS if all(name in run.scores for run in runs)]
-    if not names:
+    drawn: list[str] = []
+    for runs in groups:
+        names = [name for name in cifar10c.CORRUPTIONS if name in runs[0].scores]
+        if names:
+            file = folder / f"classify_severities{len(drawn) + 1}.svg"
+            _draw(task, runs, names, file)
+            drawn.append(f"![Accuracy over severity](images/{file.name})\n\n")
+    if not drawn:
         return ""
+    return f"## Accuracy over severity\n\n{''.join(drawn)}Means over seeds, in the tables' order.\n"
+
+
+def _draw(task: Any, runs: Sequence[Scored], names: Sequence[str], file: Path) -> None:
     rows = -(-len(names) // _COLUMNS)
     figure, axes = plt.subplots(
         rows, _COLUMNS, figsize=(2.4 * _COLUMNS, 2.2 * rows), sharex=True, squeeze=False
@@ -30,19 +39,13 @@ def severities(task: Any, runs: Sequence[Scored], folder: Path) -> str:
     arms = reporting.by_arm(task, runs)
     for axis, name in zip(axes.flat, names, strict=False):
         for arm, found in arms.items():
-            accuracy = np.mean(
-                [run.scores[name]["accuracy"].mean(axis=-1) for run in found], axis=0
-            )
-            axis.plot(cifar10c.SEVERITIES, 100 * accuracy, ".-", label=task.arms[arm], linewidth=1)
+            each = [run.scores[name]["accuracy"].mean(axis=-1) for run in found]
+            accuracy = 100 * np.mean(each, axis=0)
+            axis.plot(cifar10c.SEVERITIES, accuracy, ".-", label=task.arms[arm], linewidth=1)
         axis.set_title(name.replace("_", " "), fontsize=8)
         axis.tick_params(labelsize=7)
         axis.grid(alpha=0.3)
     axes[0][0].legend(fontsize=5)
     figure.supxlabel("severity", fontsize=8)
     figure.supylabel("accuracy, %", fontsize=8)
-    reporting.save(figure, folder / _FILE)
-    return (
-        "## Accuracy over severity\n\n"
-        f"![Accuracy over severity](images/{_FILE})\n\n"
-        "Means over seeds.\n"
-    )
+    reporting.save(figure, file)

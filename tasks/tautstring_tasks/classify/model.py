@@ -35,7 +35,7 @@ class AllConvOptions:
 
     def __post_init__(self) -> None:
         """Reject invalid values."""
-        require("width", self.width, at_least=1)
+        require("width", self.width, at_least=1, at_most=10_000)
         require("dropout", self.dropout, at_least=0, at_most=1)
         require("lam", self.lam, above=0)
 
@@ -57,9 +57,8 @@ class AllConv(nn.Module):
         self.shrink = nn.Sequential(nn.MaxPool2d(2), nn.Dropout(options.dropout))
         self.pool = nn.AvgPool2d(8)  # sees 8 x 8 of the 10 x 10
         self.classes = nn.Linear(wide, classes)
-        for layer in self.modules():
-            if isinstance(layer, nn.Conv2d) and layer.groups == 1:
-                _start_convolution(layer)
+        for unit in (*self.first, *self.second, *self.third):
+            _start_convolution(unit.get_submodule("conv"))
         nn.init.zeros_(self.classes.bias)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -94,7 +93,8 @@ def _unit(
     return nn.Sequential(OrderedDict(unit))
 
 
-def _start_convolution(layer: nn.Conv2d) -> None:
+def _start_convolution(layer: nn.Module) -> None:
+    assert isinstance(layer, nn.Conv2d)
     height, width = layer.kernel_size
     nn.init.normal_(layer.weight, std=math.sqrt(2 / (height * width * layer.out_channels)))
     if layer.bias is not None:

@@ -59,9 +59,9 @@ _PAPER = {
 class ClassifyTest:
     """What nets are tested on."""
 
-    corrupted: Path = field(default=Path("CIFAR-10-C"), metadata=runs.PLACE)
-    """Folder of CIFAR-10-C, in the data folder or anywhere: what `cifar10c make` wrote, or the
-    published files."""
+    corrupted: Path | None = field(default=None, metadata=runs.PLACE)
+    """Folder of CIFAR-10-C: what `cifar10c make` wrote, or the published files. Default: the folder
+    CIFAR-10-C in the data folder."""
     test_images: int = 0
     """Test only on the first images of each set; 0: on all."""
 
@@ -104,7 +104,7 @@ class Classify(Task[AllConvOptions, ClassifyOptions, ClassifyTest]):
         "The paper's columns Glass and Defocus are almost surely exchanged: in its files' usual "
         "order defocus comes first, and glass is far harder. Here its numbers are exchanged back."
     )
-    shipped = "smooth"
+    makes_images = False
     is_paper_paired = True
 
     def make(self, net: AllConvOptions) -> AllConv:
@@ -164,19 +164,23 @@ class Classify(Task[AllConvOptions, ClassifyOptions, ClassifyTest]):
         return ", ".join(f"{name} {100 * share:.0f} %" for share, name in best)
 
     def generate(self, folder: Path) -> None:
-        """Render a small data set of ten classes."""
+        """Render a small data set of ten classes, with its corrupted images."""
         cifar10.generate(folder)
+        draw = np.random.default_rng(0).integers
+        overlays = [draw(0, 256, (200, 200, 3), np.uint8) for _ in cifar10c.OVERLAYS]
+        test = cifar10.load(folder, "test")
+        cifar10c.make(test, folder / "CIFAR-10-C", overlays=overlays, force=True)
 
     def paper(self, about: Mapping[str, object]) -> dict[str, dict[str, float]]:
         """Return the paper's accuracy."""
         del about
         return {arm: dict(zip(_PAPER_COLUMNS, found, strict=True)) for arm, found in _PAPER.items()}
 
-    def figures(self, found: Sequence[Scored], folder: Path) -> str:
+    def figures(self, groups: Sequence[Sequence[Scored]], folder: Path) -> str:
         """Plot accuracy over severity."""
         from tautstring_tasks.classify import figures
 
-        return figures.severities(self, found, folder)
+        return figures.severities(self, groups, folder)
 
 
 def _about(images: Bytes, labels: Bytes) -> dict[str, object]:
@@ -196,13 +200,16 @@ def _test_set(folder: Path, name: str, data: ClassifyOptions, test: ClassifyTest
         return TestSet(*_scored(name, [samples.images[:most]], samples.labels[:most]))
     if name not in cifar10c.CORRUPTIONS:
         known = ", ".join((CLEAN, HELD_OUT, *cifar10c.CORRUPTIONS))
-        raise InputError(f"--sets: must be of {known}, got {name}")
-    where = folder / test.corrupted
+        raise InputError(f"--sets: must be one of {known}, got {name}")
+    where = test.corrupted or folder / "CIFAR-10-C"
     severities = [
         cifar10c.load(where, name, severity, test.test_images or None)
         for severity in cifar10c.SEVERITIES
     ]
-    return TestSet(*_scored(name, severities, samples.labels[: len(severities[0])]))
+    count = len(severities[0])
+    if not np.array_equal(cifar10c.load_labels(where)[:count], samples.labels[:count]):
+        raise InputError(f"{where}: belongs to other test images: its labels differ")
+    return TestSet(*_scored(name, severities, samples.labels[:count]))
 
 
 def _scored(

@@ -55,7 +55,7 @@ class Patches:
         """Store the pixels of all pictures in one array of bytes."""
         smallest = min(min(picture.shape[:2]) for picture in pictures)
         if smallest < size:
-            raise InputError(f"patch: must fit the smallest image, {smallest} pixels, got {size}")
+            raise InputError(f"--patch: must fit the smallest image, {smallest} pixels, got {size}")
         self.size = size
         self._pixels = torch.from_numpy(
             np.concatenate([picture.reshape(-1, 3) for picture in pictures])

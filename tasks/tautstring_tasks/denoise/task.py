@@ -143,9 +143,9 @@ class Denoise(Task[ModelOptions, NoiseOptions, DenoiseTest]):
         """Return the paper's PSNR for this noise."""
         return {arm: psnr for (arm, sigma), psnr in _PAPER.items() if sigma == _tested_sigma(about)}
 
-    def figures(self, found: Sequence[Any], folder: Path) -> str:
+    def figures(self, groups: Sequence[Sequence[Any]], folder: Path) -> str:
         """Plot a photo at the stages of the package's net for strong noise."""
-        del found
+        del groups
         extras.require("skimage", "denoise")
         file = self.weights()["both_sigma50"]
         net, about = nets.load(self, file)
@@ -209,5 +209,6 @@ def _stages_section(net: nn.Module, sigma: float, folder: Path) -> str:
     return (
         "## A photo at each stage of the net\n\n"
         "![A photo at each stage of the net](images/denoise_stages.png)\n\n"
-        "The photo is NASA's portrait of Eileen Collins (public domain), as scikit-image has it.\n"
+        "The net is the package's both_sigma50. The photo is NASA's portrait of Eileen Collins "
+        "(public domain), as scikit-image has it.\n"
     )
