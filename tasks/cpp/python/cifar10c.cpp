@@ -30,6 +30,7 @@ using Numbers = Array<const double, nb::ndim<1>>;
 
 std::vector<Overlay> overlays_of(const std::vector<Picture>& pictures) {
   std::vector<Overlay> overlays;
+  overlays.reserve(pictures.size());
   for (const Picture& picture : pictures) {
     overlays.push_back({.height = static_cast<int>(picture.shape(0)),
                         .width = static_cast<int>(picture.shape(1)),
