@@ -34,3 +34,27 @@ def corrupt_with(
     severity: int,
     overlays: Sequence[Bytes] = (),
 ) -> Bytes: ...
+
+EDGE_THRESHOLDS: int
+
+Counts = npt.NDArray[np.int64]
+Point = tuple[float, float, float, float]
+
+def suppress_edges(
+    map: npt.NDArray[np.float32],
+    radius: int = 1,
+    border: int = 5,
+    factor: float = 1.03,
+) -> Bytes: ...
+def thin_edges(map: Bytes) -> Bytes: ...
+def match_edges(predicted: Bytes, truth: Bytes, max_distance: float) -> tuple[Bytes, Bytes]: ...
+def count_edges(
+    maps: Sequence[Bytes],
+    truths: Sequence[Sequence[Bytes]],
+    max_dist: float = 0.0075,
+    thin: bool = True,
+    threads: int = 0,
+    progress: Callable[[int], object] | None = None,
+) -> Counts: ...
+def summarise_edges(counts: Counts) -> tuple[list[Point], Point, Point, float]: ...
+def best_edges(counts: Counts) -> list[Point]: ...

@@ -1,6 +1,5 @@
 #include "python/cifar10c.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "cifar10c/batch.h"
+#include "python/arrays.h"
 
 namespace tautstring_tasks::python {
 namespace {
@@ -20,8 +20,6 @@ namespace nb = nanobind;
 using cifar10c::Corruptor;
 using cifar10c::Overlay;
 
-template <class T, class... Shape>
-using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Shape...>;
 using Images = Array<const std::uint8_t, nb::shape<-1, cifar10c::kSize, cifar10c::kSize, 3>>;
 using NewImages = Array<std::uint8_t, nb::shape<-1, cifar10c::kSize, cifar10c::kSize, 3>>;
 using OneImage = Array<const std::uint8_t, nb::shape<cifar10c::kSize, cifar10c::kSize, 3>>;
@@ -39,14 +37,6 @@ std::vector<Overlay> overlays_of(const std::vector<Picture>& pictures) {
   return overlays;
 }
 
-/// An array with memory of its own, which Python then owns.
-template <class T, class Result>
-Result new_array(std::vector<T> values, std::initializer_list<std::size_t> shape) {
-  auto* const kept = new std::vector<T>(std::move(values));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Result(kept->data(), shape, owner);
-}
-
 NewImages corrupt(const Images& images, const std::string& corruption, int severity,
                   std::uint64_t seed, std::uint64_t first_index, int threads,
                   const std::vector<Picture>& overlays, const nb::object& progress) {
@@ -55,17 +45,10 @@ NewImages corrupt(const Images& images, const std::string& corruption, int sever
   }
   const Corruptor corruptor(corruption, severity, seed, overlays_of(overlays));
   std::vector<std::uint8_t> results(images.size());
-  // On the calling thread, with the interpreter: handlers of signals run here and may raise.
-  const auto keep_going = [&](std::size_t done) {
-    const nb::gil_scoped_acquire held;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress.is_none()) progress(done);
-    return true;
-  };
   {
     const nb::gil_scoped_release released;
     [[maybe_unused]] const bool is_done = corruptor.corrupt(  // only an exception stops it
-        {images.data(), images.size()}, first_index, threads, results, keep_going);
+        {images.data(), images.size()}, first_index, threads, results, reporting_to(progress));
   }
   if (!progress.is_none()) progress(images.shape(0));
   return new_array<std::uint8_t, NewImages>(

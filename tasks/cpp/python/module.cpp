@@ -3,7 +3,9 @@
 #include <nanobind/nanobind.h>
 
 #include "python/cifar10c.h"
+#include "python/edges.h"
 
 NB_MODULE(_native, module) {
   tautstring_tasks::python::add_cifar10c(module);
+  tautstring_tasks::python::add_edges(module);
 }
