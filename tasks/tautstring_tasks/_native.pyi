@@ -52,7 +52,6 @@ def count_edges(
     maps: Sequence[Bytes],
     truths: Sequence[Sequence[Bytes]],
     max_dist: float = 0.0075,
-    thin: bool = True,
     threads: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> Counts: ...

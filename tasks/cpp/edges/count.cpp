@@ -1,7 +1,6 @@
 #include "edges/count.h"
 
 #include <cmath>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -38,28 +37,6 @@ void check(std::span<const Image> images, const CountOptions& options, std::size
   }
 }
 
-/// The places of a map that reach a threshold.
-class Edges {
- public:
-  Edges(const Image& image, bool is_thinned) : map_(image.map) {
-    if (is_thinned) thinner_.emplace(image.size);
-  }
-
-  std::span<const int> at(int k) {
-    if (thinner_) return thinner_->thin(map_, level_of(k));
-    places_.clear();
-    for (std::size_t i = 0; i < map_.size(); ++i) {
-      if (map_[i] >= level_of(k)) places_.push_back(static_cast<int>(i));
-    }
-    return places_;
-  }
-
- private:
-  Bytes map_;
-  std::optional<Thinner> thinner_;
-  std::vector<int> places_;
-};
-
 /// Counts of the thresholds from `begin` to before `end`.
 void count_part(const Image& image, const CountOptions& options, int begin, int end,
                 std::span<Counts> counts) {
@@ -72,10 +49,10 @@ void count_part(const Image& image, const CountOptions& options, int begin, int 
     truths.emplace_back(truth, image.size, options.max_dist * diagonal);
     matchings.emplace_back(truths.back());
   }
-  Edges edges(image, options.is_thinned);
+  Thinner thinner(image.size);
   std::vector<bool> is_matched;
   for (int k = end - 1; k >= begin; --k) {  // mostly, pixels are added
-    const std::span<const int> predicted = edges.at(k);
+    const std::span<const int> predicted = thinner.thin(image.map, level_of(k));
     Counts& result = counts[to_index(k)] = {};
     result.predicted = static_cast<std::int64_t>(predicted.size());
     is_matched.assign(predicted.size(), false);

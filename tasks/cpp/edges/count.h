@@ -39,7 +39,6 @@ struct Image {
 
 struct CountOptions {
   double max_dist = 0.0075;  ///< How far apart a pair may be, as a fraction of the diagonal.
-  bool is_thinned = true;    ///< Whether maps are thinned at each threshold.
   int threads = 0;           ///< Below 1: one per hardware thread. Does not change the counts.
 };
 

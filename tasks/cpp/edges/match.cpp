@@ -58,7 +58,9 @@ Truth::Truth(Bytes map, Size size, double max_distance) : size_(size), margin_(0
   before_[at] = count_;
 
   std::vector<std::tuple<int, int, int>> steps;  // squared distance, dy, dx
-  const auto to_step = [&](int dy, int dx) { return static_cast<std::size_t>(dy * stride_ + dx); };
+  const auto to_step = [&](int dy, int dx) {
+    return static_cast<std::size_t>(std::ptrdiff_t{dy} * stride_ + dx);
+  };
   for (int row = 0; row <= 2 * margin_; ++row) {  // 0, -1, 1, -2, 2 ...
     const int dy = row % 2 == 0 ? row / 2 : -(row + 1) / 2;
     const double rest = max_distance * max_distance - static_cast<double>(dy) * dy;

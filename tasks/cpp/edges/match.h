@@ -57,7 +57,8 @@ class Truth {
 
   [[nodiscard]] std::size_t padded(int place) const {
     const int y = place / size_.width;
-    return to_index((y + margin_) * stride_ + margin_ + place - y * size_.width);
+    const int x = place - y * size_.width;
+    return to_index(y + margin_) * to_index(stride_) + to_index(x + margin_);
   }
 
   Size size_;

@@ -81,7 +81,7 @@ std::tuple<NewMap, NewMap> match(const Map& predicted, const Map& truth, double 
 }
 
 NewCountArray count(const std::vector<Map>& maps, const std::vector<std::vector<Map>>& truths,
-                    double max_dist, bool thin_maps, int threads, const nb::object& progress) {
+                    double max_dist, int threads, const nb::object& progress) {
   if (threads < 0) {
     throw std::invalid_argument("threads: must be at least 0, got " + std::to_string(threads));
   }
@@ -102,8 +102,7 @@ NewCountArray count(const std::vector<Map>& maps, const std::vector<std::vector<
   {
     const nb::gil_scoped_release released;
     [[maybe_unused]] const bool is_done = edges::count(  // only an exception stops it
-        images, {.max_dist = max_dist, .is_thinned = thin_maps, .threads = threads}, counts,
-        reporting_to(progress));
+        images, {.max_dist = max_dist, .threads = threads}, counts, reporting_to(progress));
   }
   if (!progress.is_none()) progress(images.size());
   std::vector<std::int64_t> values;
@@ -157,7 +156,7 @@ void add_edges(nb::module_& module) {
   module.def("match_edges", &match, nb::arg("predicted").noconvert(), nb::arg("truth").noconvert(),
              nb::arg("max_distance"));
   module.def("count_edges", &count, nb::arg("maps"), nb::arg("truths"),
-             nb::arg("max_dist") = 0.0075, nb::arg("thin") = true, nb::arg("threads") = 0,
+             nb::arg("max_dist") = 0.0075, nb::arg("threads") = 0,
              nb::arg("progress") = nb::none());
   module.def("summarise_edges", &summarise, nb::arg("counts").noconvert());
   module.def("best_edges", &best, nb::arg("counts").noconvert());
