@@ -501,7 +501,7 @@ def test_a_truth_of_matlab_that_is_cut_short_is_named(tmp_path, is_compressed):
     whole = file.read_bytes()
     for length in range(len(whole) - 8):  # padding may be at its end
         file.write_bytes(whole[:length])
-        with pytest.raises(InputError, match="a.mat: "):
+        with pytest.raises(InputError, match=r"a\.mat: "):
             maps.read_truths(file)
 
 

@@ -74,9 +74,9 @@ Truth::Truth(Bytes map, Size size, double max_distance) : size_(size), margin_(0
   for (const auto& [distance, dy, dx] : steps) steps_.push_back(to_step(dy, dx));
 }
 
-bool Truth::is_alone(int place) const {
+bool Truth::is_alone(std::size_t start) const {
   for (int row = 0; row < ranges(); ++row) {
-    const Range close = range(place, row);
+    const Range close = range(start, row);
     if (close.first < close.end) return false;
   }
   return true;
@@ -127,8 +127,10 @@ void Matching::rematch(std::span<const int> predicted) {
 
 void Matching::complete() {
   without_.clear();
+  starts_.clear();
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (partner_[i] == kNone && !truth_.is_alone(places_[i])) {
+    starts_.push_back(truth_.start(places_[i]));
+    if (partner_[i] == kNone && !truth_.is_alone(starts_[i])) {
       without_.push_back(static_cast<int>(i));
     }
   }
@@ -150,7 +152,7 @@ void Matching::complete() {
 void Matching::match_closest() {
   for (std::size_t step = 0; step < truth_.steps() && !without_.empty(); ++step) {
     const auto is_joined = [&](int predicted) {
-      const int truth = truth_.pixel_at(places_[to_index(predicted)], step);
+      const int truth = truth_.pixel_at(starts_[to_index(predicted)], step);
       if (truth == kNone || partner_back_[to_index(truth)] != kNone) return false;
       join(predicted, truth);
       return true;
@@ -176,8 +178,9 @@ void Matching::prefer_close() {
   const auto for_each_pair = [&](const auto& function) {
     for (std::size_t column = 0; column < rivals.size(); ++column) {
       const int place = places_[to_index(rivals[column])];
+      const std::size_t start = starts_[to_index(rivals[column])];
       for (int row = 0; row < truth_.ranges(); ++row) {
-        const Range close = truth_.range(place, row);
+        const Range close = truth_.range(start, row);
         for (int truth = close.first; truth < close.end; ++truth) {
           function(to_index(row_of[to_index(truth)]), static_cast<int>(column),
                    cost(place, truth_.place(truth), truth_.size()));
@@ -215,8 +218,9 @@ void Matching::join(int predicted, int truth) {
 }
 
 int Matching::find_free(int predicted) {
+  const std::size_t start = starts_[to_index(predicted)];
   for (int row = 0; row < truth_.ranges(); ++row) {
-    const Range close = truth_.range(places_[to_index(predicted)], row);
+    const Range close = truth_.range(start, row);
     if (close.first == close.end) continue;
     const int truth = free_.find(close.first);
     if (truth < close.end) return truth;
@@ -225,8 +229,9 @@ int Matching::find_free(int predicted) {
 }
 
 int Matching::find_unvisited(Visit& visit) {
+  const std::size_t start = starts_[to_index(visit.predicted)];
   for (; visit.row < truth_.ranges(); ++visit.row) {
-    const Range close = truth_.range(places_[to_index(visit.predicted)], visit.row);
+    const Range close = truth_.range(start, visit.row);
     if (close.first == close.end) continue;
     const int truth = unvisited_.find(close.first);
     if (truth < close.end) return truth;

@@ -31,20 +31,25 @@ class Truth {
   [[nodiscard]] Size size() const { return size_; }
   /// The number of ranges of each place.
   [[nodiscard]] int ranges() const { return static_cast<int>(rows_.size()); }
+  /// What the next three functions need of a place.
+  [[nodiscard]] std::size_t start(int place) const {
+    const int y = place / size_.width;
+    const int x = place - y * size_.width;
+    return to_index(y + margin_) * to_index(stride_) + to_index(x + margin_);
+  }
   /// Range number `row` of a place, from the rows next to it to those far away. May be empty.
-  [[nodiscard]] Range range(int place, int row) const {
+  [[nodiscard]] Range range(std::size_t start, int row) const {
     const Row& each = rows_[to_index(row)];
-    const std::size_t at = padded(place);
-    return {before_[at + each.from], before_[at + each.to]};
+    return {before_[start + each.from], before_[start + each.to]};
   }
   /// The number of steps to places that are close, beginning with the closest.
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   /// The true pixel at a step from a place, -1 if there is none.
-  [[nodiscard]] int pixel_at(int place, std::size_t step) const {
-    const std::size_t at = padded(place) + steps_[step];
+  [[nodiscard]] int pixel_at(std::size_t start, std::size_t step) const {
+    const std::size_t at = start + steps_[step];
     return before_[at + 1] > before_[at] ? before_[at] : -1;
   }
-  [[nodiscard]] bool is_alone(int place) const;
+  [[nodiscard]] bool is_alone(std::size_t start) const;
   /// The place of a true pixel.
   [[nodiscard]] int place(int truth) const { return places_[to_index(truth)]; }
 
@@ -54,12 +59,6 @@ class Truth {
     std::size_t from;
     std::size_t to;
   };
-
-  [[nodiscard]] std::size_t padded(int place) const {
-    const int y = place / size_.width;
-    const int x = place - y * size_.width;
-    return to_index(y + margin_) * to_index(stride_) + to_index(x + margin_);
-  }
 
   Size size_;
   int margin_;
@@ -119,7 +118,8 @@ class Matching {
 
   const Truth& truth_;
   int size_ = 0;
-  std::vector<int> places_;        // of the predicted pixels
+  std::vector<int> places_;  // of the predicted pixels
+  std::vector<std::size_t> starts_;
   std::vector<int> partner_;       // of each predicted pixel
   std::vector<int> partner_back_;  // of each true pixel
   std::vector<int> last_places_;
