@@ -22,7 +22,7 @@ IS_HERE = (SOURCE / "README.md").exists()  # else the tests run outside the sour
 
 # How many each page has: one that is not found fails, and so does a page that is not named here.
 PYTHON_BLOCKS = {"README.md": 2, "docs/from_tv_layers_for_cv.md": 1}
-TASK_COMMANDS = {"tasks/README.md": 9}
+TASK_COMMANDS = {"tasks/README.md": 10}
 
 VALUE = re.compile(r"-?[\d.]+|True|False|None|(\[|tensor\(|array\(|torch\.Size\().*", re.DOTALL)
 
@@ -224,9 +224,10 @@ def test_commands_of_the_tasks_are_understood(name):
     from tautstring_tasks import cifar10c
     from tautstring_tasks.__main__ import TASKS
     from tautstring_tasks.commands import commands_of
+    from tautstring_tasks.edges.score import score
 
     tasks = {task.name: commands_of(task) for task in TASKS}
-    tasks["cifar10c"] = {"make": cifar10c.make_files}
+    tasks |= {"cifar10c": {"make": cifar10c.make_files}, "edges": {"score": score}}
     for task, command, *arguments in task_commands(SOURCE / name):
         function = tasks[task][command]
         understood = functools.wraps(function)(lambda *_, **__: True)
