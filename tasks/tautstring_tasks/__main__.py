@@ -13,10 +13,11 @@ from tautstring_tasks.commands import app_of
 from tautstring_tasks.denoise.task import Denoise
 from tautstring_tasks.devices import keep_memory
 from tautstring_tasks.edges.score import score
+from tautstring_tasks.edges.task import Edges
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.nets import AnyTask
 
-TASKS: tuple[AnyTask, ...] = (Denoise(), Classify())
+TASKS: tuple[AnyTask, ...] = (Denoise(), Classify(), Edges())
 
 
 def main() -> None:
@@ -26,10 +27,10 @@ def main() -> None:
     keep_memory()
     app = tyro.extras.SubcommandApp()
     for task in TASKS:
-        app.command(app_of(task), name=task.name, help=task.summary)
-    edges = tyro.extras.SubcommandApp()
-    edges.command(name="score")(score)
-    app.command(edges, name="edges", help="Score maps of edges: ODS, OIS and AP.")
+        commands = app_of(task)
+        if isinstance(task, Edges):
+            commands.command(name="score")(score)
+        app.command(commands, name=task.name, help=task.summary)
     app.command(cifar10c.app, name="cifar10c", help="Make CIFAR-10-C from CIFAR-10.")
     try:
         app.cli(

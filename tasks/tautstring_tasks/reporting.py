@@ -72,7 +72,8 @@ def table(rows: Sequence[Sequence[str]], *, is_turned: bool = False) -> list[str
 def _setting(task: AnyTask, runs: Sequence[Scored]) -> str:
     main, *others = task.measures
     trained = ", ".join(dict.fromkeys(name for run in runs for name in run.about["data"]))
-    shown = f"{main.name} in {main.unit}" + "".join(f" ({other.name})" for other in others)
+    shown = f"{main.name} in {main.unit}" if main.unit else main.name
+    shown += "".join(f" ({other.name})" for other in others)
     return (
         f"Trained on {trained}, tested on {_machines(run.about['machine'] for run in runs)}. "
         f"{shown}, means over {task.items} and seeds, ± deviation over seeds. Numbers in italics "

@@ -100,11 +100,17 @@ def _load(
             if values.shape[-1] != about["sets"][test]["items"] or not values.size:
                 raise InputError(f"{file}: {name} does not have a value for each item")
             scores[test][score] = values
+    for test, name in itertools.product(scores, task.scores_stored()):
+        if name not in scores[test]:
+            raise InputError(f"{file}: has no {name} on {test} of {about['model']}")
     for test, measure in itertools.product(scores, task.measures):
-        if measure.name not in scores[test]:
-            raise InputError(f"{file}: has no {measure.name} on {test} of {about['model']}")
-        if any(values.ndim != 1 for values in task.columns({test: scores[test]}, measure).values()):
-            raise InputError(f"{file}: {run}scores/{test}/{measure.name} has too many dimensions")
+        place = f"{file}: {run}scores/{test}/{measure.name}"
+        try:
+            columns = task.columns({test: scores[test]}, measure)
+        except (ValueError, IndexError) as error:
+            raise InputError(f"{place} cannot be computed ({error})") from None
+        if any(values.ndim != 1 for values in columns.values()):
+            raise InputError(f"{place} has too many dimensions")
     if history:
         json_files.check(file, about, {"trained_on": dict})
         _check_history(file, run, history)

@@ -127,6 +127,10 @@ class Task(ABC, Generic[Net, Data, Test]):
     def generate(self, folder: Path) -> None:
         """Render a small data set, to try the commands."""
 
+    def scores_stored(self) -> tuple[str, ...]:
+        """Return the names of the scores that each test set has."""
+        return tuple(measure.name for measure in self.measures)
+
     def rates(self, net: Net) -> dict[str, float]:
         """Return multiples of the learning rate, by the first part of parameters' names."""
         return {}

@@ -54,6 +54,15 @@ def cases(predictions: Path, truths: Path, layout: Layout, split: Split) -> list
     return [Case(name, predicted[name], tuple(files)) for name, files in sorted(found.items())]
 
 
+def truths_by_image(truths: Path, layout: Layout, split: Split) -> dict[str, list[Path]]:
+    """Return the files of each image's truths, by the image's name."""
+    folder, _ = _truth_folder(truths, layout, split)
+    found: dict[str, list[Path]] = {}
+    for name, file in _truths(folder):
+        found.setdefault(name, []).append(file)
+    return found
+
+
 def _predictions(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for file in _maps(folder, "predictions"):

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from tautstring_tasks import _native, files
 from tautstring_tasks.edges import layouts, maps, plot
 from tautstring_tasks.edges.layouts import Case, Layout, Split
-from tautstring_tasks.edges.maps import Bytes, Counts, Point
+from tautstring_tasks.edges.maps import Bytes, Counts, Floats, Point
 from tautstring_tasks.errors import InputError, require
 
 Preset = Literal["dexined", "rcf"]
@@ -86,7 +86,12 @@ def read(
             truths.append(truth)
     if suppression is None:
         return maps.to_bytes(prediction), truths
-    return _native.suppress_edges(maps.to_floats(prediction), **asdict(suppression)), truths
+    return suppressed(prediction, suppression), truths
+
+
+def suppressed(prediction: Bytes | Floats, suppression: Suppression) -> Bytes:
+    """Return a map without what is no maximum across its edge."""
+    return _native.suppress_edges(maps.to_floats(prediction), **asdict(suppression))
 
 
 def score_maps(
