@@ -181,18 +181,30 @@ def _inside(width: float, height: float, degrees: float) -> tuple[float, float]:
 
 def generate(folder: Path) -> None:
     """Render small scenes of rectangles with their borders, in the layouts of the data sets."""
-    root = folder / "BIPED" / "edges"
-    for number, (split, place, count) in enumerate(
-        (("train", "rgbr/real", 6), ("test", "rgbr", 2))
-    ):
-        for kind in ("imgs", "edge_maps"):
-            files.make_folder(root / kind / split / place)
-        for index in range(count):
-            scene, edges = _render(np.random.default_rng([number, index]), height=96, width=128)
-            name = f"scene{index}.png"
-            images.write(root / "imgs" / split / place / name, scene)
-            shown = np.repeat(edges[..., None], 3, axis=2)
-            images.write(root / "edge_maps" / split / place / name, shown)
+    biped, bsds = folder / "BIPED" / "edges", folder / "BSDS500" / "data"
+    for index in range(6):
+        place = "train/rgbr/real"
+        _write(biped / "imgs" / place, [biped / "edge_maps" / place], f"scene{index}", index)
+    for index in range(6, 8):
+        place = "test/rgbr"
+        _write(biped / "imgs" / place, [biped / "edge_maps" / place], f"scene{index}", index)
+    for index in range(8, 10):
+        name = f"scene{index}"
+        truths = [bsds / "groundTruth" / "test" / name] * 2  # of two annotators
+        _write(bsds / "images" / "test", truths, name, index)
+
+
+def _write(place: Path, truths: list[Path], name: str, seed: int) -> None:
+    """Write a scene, and a truth of each annotator: the second one sees the upper half only."""
+    scene, edges = _render(np.random.default_rng(seed), height=96, width=128)
+    files.make_folder(place)
+    images.write(place / f"{name}.png", scene)
+    for number, folder in enumerate(truths):
+        files.make_folder(folder)
+        seen = edges.copy()
+        seen[len(edges) // (number + 1) :] = 0
+        file = folder / (f"{name}.png" if len(truths) == 1 else f"{number + 1}.png")
+        images.write(file, np.repeat(seen[..., None], 3, axis=2))
 
 
 def _render(generator: np.random.Generator, height: int, width: int) -> tuple[Pixels, Bytes]:
