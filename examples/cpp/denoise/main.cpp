@@ -107,7 +107,8 @@ json describe(const Options& options, const PictureFolder& folder) {
           {"options", options.noise},
           {"training", options.training},
           {"execution", {{"precision", "float32"}, {"processes", 1}}},
-          {"data", {{kTrainingSet, data}}}};
+          {"data", {{kTrainingSet, data}}},
+          {"start", nullptr}};
 }
 
 void run(Options options) {
