@@ -77,8 +77,11 @@ class Arguments {
   Arguments(const char* name, const ConstView& shaped, int dim,
             std::initializer_list<Steps> arrays = {}, int other_dim = -1) noexcept;
 
-  /// The batch dimension that a dimension of the batch's array, counted from the front, belongs to.
-  [[nodiscard]] int place_of(int dim) const noexcept { return place_[dim]; }
+  /// The batch dimension that a dimension of the batch's array, counted from the front, belongs to;
+  /// -1 for a dimension that the array cannot have, which is an error then.
+  [[nodiscard]] int place_of(int dim) const noexcept {
+    return dim >= 0 && dim < kMaxDims ? place_[dim] : -1;
+  }
 
   [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
   [[nodiscard]] const Status& status() const noexcept { return status_; }
