@@ -60,7 +60,7 @@ def keep_memory() -> None:
     """Keep memory that tensors on the CPU free, for the next ones.
 
     By default glibc returns large blocks to the system at once, and the next step gets zeroed pages
-    one by one: 5 to 10 % of a training step.
+    one by one, which takes time in every step.
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library
         set_option = ctypes.CDLL(None).mallopt
