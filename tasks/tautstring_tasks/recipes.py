@@ -12,6 +12,7 @@ from torch import nn
 
 import tautstring
 from tautstring_tasks.errors import InputError, require
+from tautstring_tasks.sites import DecayedTVLayer
 
 MOST_SEED = 2**31 - 1
 _MOMENTUM = 0.9
@@ -41,7 +42,8 @@ class Recipe:
     rise: float = 0.2
     """For `one-cycle`: the part of the training in which the learning rate rises."""
     weight_decay: float = 0.0
-    """Weight decay of all parameters but lambda's; with `adam` it is decoupled (AdamW)."""
+    """Weight decay of all parameters; of lambda's only in arms that say so. With `adam` it is
+    decoupled (AdamW)."""
     lam_lr_factor: float = 50.0
     """The learning rate of lambda's parameters, as a multiple of that of the others."""
 
@@ -81,11 +83,12 @@ class Recipe:
     def groups(self, net: nn.Module, factors: Mapping[str, float]) -> list[dict[str, Any]]:
         """Split parameters by their learning rate.
 
-        `factors` has multiples of the rate by the first part of the parameters' names. Lambda never
-        has weight decay, which would pull softplus(raw_lam) to 0.69 regardless of the data.
+        `factors` has multiples of the rate by the first part of the parameters' names. Lambda has
+        no weight decay, which would pull softplus(raw_lam) to 0.69 regardless of the data; only a
+        `DecayedTVLayer` asks for that.
         """
-        lams = {
-            id(layer.raw_lam)
+        decay_of_lams = {
+            id(layer.raw_lam): self.weight_decay if isinstance(layer, DecayedTVLayer) else 0.0
             for layer in net.modules()
             if isinstance(layer, tautstring.TVLayer) and layer.learnable
         }
@@ -97,8 +100,8 @@ class Recipe:
         for name, parameter in named:
             factor = next((f for prefix, f in factors.items() if _is_in(name, prefix)), 1.0)
             rule = (False, factor, self.weight_decay)
-            if id(parameter) in lams:
-                rule = (True, self.lam_lr_factor, 0.0)
+            if id(parameter) in decay_of_lams:
+                rule = (True, self.lam_lr_factor, decay_of_lams[id(parameter)])
             found.setdefault(rule, []).append(parameter)
         # Lambda comes last: a net with TV layers numbers its other parameters as one without.
         return [

@@ -18,8 +18,21 @@ CONTROLS = {
 _BLUR_SIZE = 3
 
 
+class DecayedTVLayer(tautstring.TVLayer):
+    """A TV layer whose lambda has the weight decay of all other weights.
+
+    The decay pulls softplus(raw_lam) to 0.69, whatever the data.
+    """
+
+
 def make_site(
-    site: Site, channels: int, lam: float, *, shared: bool = False, **options: Any
+    site: Site,
+    channels: int,
+    lam: float,
+    *,
+    shared: bool = False,
+    decayed: bool = False,
+    **options: Any,
 ) -> nn.Module:
     """Create what stands at a place in a net; it draws no random numbers.
 
@@ -36,6 +49,8 @@ def make_site(
         Initial lambda.
     shared
         Whether all channels have the same lambda.
+    decayed
+        Whether lambda has weight decay.
     options
         Further options of `tautstring.TVLayer`.
     """
@@ -46,7 +61,9 @@ def make_site(
         return tautstring.TVLayer(lambdas, lam=0.0, learnable=False, **options)
     if site == "blur":
         return _identity_filter(channels)
-    return tautstring.TVLayer(lambdas, lam=lam, mode=site, **options)
+    kind = DecayedTVLayer if decayed else tautstring.TVLayer
+    layer: nn.Module = kind(lambdas, lam=lam, mode=site, **options)
+    return layer
 
 
 def lambdas_of(net: nn.Module) -> dict[str, list[float]]:

@@ -17,6 +17,7 @@ from tautstring_tasks.classify.model import AllConv, AllConvOptions
 from tautstring_tasks.classify.task import Classify
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.scores import Scored
+from tautstring_tasks.sites import DecayedTVLayer
 
 TASK = Classify()
 CPU = torch.device("cpu")
@@ -72,6 +73,17 @@ def test_tv_is_between_the_convolution_and_the_norm_of_the_first_three_units(arm
     assert kinds[:3] == [[nn.Conv2d, tautstring.TVLayer, nn.BatchNorm2d]] * 3
     assert kinds[3:] == [[nn.Conv2d, nn.Identity, nn.BatchNorm2d]] * 6
     assert all(unit.tv.lam.numel() == 1 for unit in units[:3])
+
+
+@pytest.mark.parametrize("mode", ["smooth", "sharp"])
+def test_lambda_is_decayed_in_the_arms_that_are_called_so(mode):
+    def tv_of(arm):
+        return make(arm).first[0].tv
+
+    assert type(tv_of(mode)) is tautstring.TVLayer
+    assert type(tv_of(f"{mode}-decayed")) is DecayedTVLayer
+    x = images_of()[:, :1].expand(-1, 4, -1, -1)
+    assert torch.equal(tv_of(mode)(x), tv_of(f"{mode}-decayed")(x))
 
 
 def cut(maps):

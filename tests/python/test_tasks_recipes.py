@@ -10,6 +10,7 @@ import tautstring
 from tautstring_tasks import checkpoints, training
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.recipes import Recipe
+from tautstring_tasks.sites import make_site
 
 CPU = torch.device("cpu")
 OPTIMIZERS = ("adam", "sgd")
@@ -77,8 +78,10 @@ def test_one_cycle_may_only_fall_or_only_rise(rise):
 
 # Nesterov's momentum of 0.9 adds 0.9 of the first step to it.
 @pytest.mark.parametrize(("optimizer", "left"), [("adam", 0.95), ("sgd", 1 - 1.9 * 0.05)])
-def test_weight_decay_never_touches_lambda(optimizer, left):
+def test_weight_decay_touches_lambda_only_in_layers_that_ask_for_it(optimizer, left):
     net = small_net()
+    net.append(make_site("smooth", 2, 0.1, decayed=True))
+    raw = net[-1].raw_lam.detach().clone()
     made = Recipe(optimizer=optimizer, weight_decay=0.5).make_optimizer(net, {}, CPU)
     for group in made.param_groups:
         group["lr"] = 0.1
@@ -86,6 +89,7 @@ def test_weight_decay_never_touches_lambda(optimizer, left):
         parameter.grad = torch.zeros_like(parameter)
     made.step()
     assert torch.equal(net[1].raw_lam, small_net()[1].raw_lam)
+    torch.testing.assert_close(net[-1].raw_lam, left * raw)
     for index in (0, 3):
         torch.testing.assert_close(net[index].weight, left * small_net()[index].weight)
 

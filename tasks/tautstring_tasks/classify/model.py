@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from torch import Tensor, nn
 
 from tautstring_tasks.errors import require
 from tautstring_tasks.sites import Site, make_site
 
-Arm = Literal["none", "smooth", "sharp", "zero", "blur"]
+Arm = Literal["none", "smooth", "sharp", "smooth-decayed", "sharp-decayed", "zero", "blur"]
 
 _COLOURS = 3
 _GELU_SLOPE = 1.702
@@ -24,8 +24,8 @@ class AllConvOptions:
 
     arm: Arm = "smooth"
     """TV layers that smooth or sharpen between the convolution and the batch norm of the first
-    three units. Controls: `zero` has lambda frozen at 0, which equals `none`; `blur` has trained
-    3x3 filters per channel instead."""
+    three units; in arms called `-decayed` lambda has weight decay. Controls: `zero` has lambda
+    frozen at 0, which equals `none`; `blur` has trained 3x3 filters per channel instead."""
     width: int = 96
     """Channels of the first three units; the others have twice as many."""
     dropout: float = 0.5
@@ -47,8 +47,9 @@ class AllConv(nn.Module):
         """Create the net; all arms draw the same random numbers."""
         super().__init__()
         width, wide = options.width, 2 * options.width
-        site, lam = options.arm, options.lam
-        self.first = nn.Sequential(*(_unit(n, width, site, lam) for n in (_COLOURS, width, width)))
+        self.first = nn.Sequential(
+            *(_unit(inputs, width, _site(options)) for inputs in (_COLOURS, width, width))
+        )
         self.second = nn.Sequential(*(_unit(inputs, wide) for inputs in (width, wide, wide)))
         self.third = nn.Sequential(
             _unit(wide, wide, padding=0),
@@ -75,18 +76,18 @@ class _SigmoidGELU(nn.Module):
         return nn.functional.silu(_GELU_SLOPE * x) / _GELU_SLOPE
 
 
+def _site(options: AllConvOptions) -> nn.Module:
+    site, _, decay = options.arm.partition("-")
+    decayed = decay == "decayed"
+    return make_site(cast(Site, site), options.width, options.lam, shared=True, decayed=decayed)
+
+
 def _unit(
-    inputs: int,
-    outputs: int,
-    site: Site = "none",
-    lam: float = 1.0,
-    *,
-    size: int = 3,
-    padding: int = 1,
+    inputs: int, outputs: int, tv: nn.Module | None = None, *, size: int = 3, padding: int = 1
 ) -> nn.Sequential:
     unit = {
         "conv": nn.Conv2d(inputs, outputs, size, padding=padding),
-        "tv": make_site(site, outputs, lam, shared=True),
+        "tv": tv or nn.Identity(),
         "norm": nn.BatchNorm2d(outputs),
         "gelu": _SigmoidGELU(),
     }

@@ -92,6 +92,8 @@ class Classify(Task[AllConvOptions, ClassifyOptions, ClassifyTest]):
         "none": "AllConv",
         "smooth": "TV-Smooth",
         "sharp": "TV-Sharp",
+        "smooth-decayed": "TV-Smooth, lambda decayed",
+        "sharp-decayed": "TV-Sharp, lambda decayed",
         "zero": f"TV-Smooth, {CONTROLS['zero']}",
         "blur": f"AllConv, {CONTROLS['blur']}",
     }
