@@ -258,7 +258,7 @@ def test_the_papers_mean_over_all_corruptions_is_that_of_its_columns():
 def test_the_place_of_corrupted_images_is_no_part_of_a_record(run, folder, tmp_path):
     run("train", "--data", folder, "--out", tmp_path / "run", *SMALL, "--steps", 1)
     weights = tmp_path / "run" / "weights.safetensors"
-    where = ["--data", folder, "--weights", weights, "--sets", "fog", "--test-images", 10]
+    where = ["--data", folder, "--weights", weights, "--sets", "fog", "--corrupted-images", 10]
     run("evaluate", *where, "--out", tmp_path / "one.npz")
     moved = ["--corrupted", (folder / "CIFAR-10-C").rename(tmp_path / "moved")]
     try:
@@ -268,7 +268,7 @@ def test_the_place_of_corrupted_images_is_no_part_of_a_record(run, folder, tmp_p
     finally:
         (tmp_path / "moved").rename(folder / "CIFAR-10-C")
     one, other = (scores.load(TASK, tmp_path / f"{name}.npz")[0] for name in ("one", "other"))
-    assert one.about["test"] == other.about["test"] == {"test_images": 10}
+    assert one.about["test"] == other.about["test"] == {"corrupted_images": 10}
     assert one.about["sets"] == other.about["sets"]
     assert not (tmp_path / "none.npz").exists()
 
@@ -315,7 +315,7 @@ def test_rendered_data_are_all_that_evaluate_needs(run, tmp_path):
     run("train", "--data", tmp_path / "data", "--out", tmp_path / "run", *SMALL, "--steps", 1)
     weights, out = tmp_path / "run" / "weights.safetensors", tmp_path / "scores.npz"
     where = ["--data", tmp_path / "data", "--weights", weights, "--out", out]
-    run("evaluate", *where, "--test-images", 20)
+    run("evaluate", *where, "--corrupted-images", 20)
     assert list(scores.load(TASK, out)[0].scores) == list(TASK.sets)
 
 

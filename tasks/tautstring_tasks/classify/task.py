@@ -62,12 +62,12 @@ class ClassifyTest:
     corrupted: Path | None = field(default=None, metadata=runs.PLACE)
     """Folder of CIFAR-10-C: what `cifar10c make` wrote, or the published files. Default: the folder
     CIFAR-10-C in the data folder."""
-    test_images: int = 0
-    """Test only on the first images of each set; 0: on all."""
+    corrupted_images: int = 0
+    """Test only on the first images of each corrupted set and severity; 0: on all."""
 
     def __post_init__(self) -> None:
         """Reject invalid values."""
-        require("test_images", self.test_images, at_least=0)
+        require("corrupted_images", self.corrupted_images, at_least=0)
 
 
 class Classify(Task[AllConvOptions, ClassifyOptions, ClassifyTest]):
@@ -190,22 +190,21 @@ def _about(images: Bytes, labels: Bytes) -> dict[str, object]:
 
 
 def _test_set(folder: Path, name: str, data: ClassifyOptions, test: ClassifyTest) -> TestSet:
-    most = test.test_images or None
     if name == HELD_OUT:
         if data.held_out == 0:
             raise InputError("--sets held-out: the net was trained on all images (see --held-out)")
         samples = cifar10.load(folder, "train")
         images, labels = (each[-data.held_out :] for each in (samples.images, samples.labels))
-        return TestSet(*_scored(name, [images[:most]], labels[:most]))
+        return TestSet(*_scored(name, [images], labels))
     samples = cifar10.load(folder, "test")
     if name == CLEAN:
-        return TestSet(*_scored(name, [samples.images[:most]], samples.labels[:most]))
+        return TestSet(*_scored(name, [samples.images], samples.labels))
     if name not in cifar10c.CORRUPTIONS:
         known = ", ".join((CLEAN, HELD_OUT, *cifar10c.CORRUPTIONS))
         raise InputError(f"--sets: must be one of {known}, got {name}")
     where = test.corrupted or folder / "CIFAR-10-C"
     severities = [
-        cifar10c.load(where, name, severity, test.test_images or None)
+        cifar10c.load(where, name, severity, test.corrupted_images or None)
         for severity in cifar10c.SEVERITIES
     ]
     count = len(severities[0])
