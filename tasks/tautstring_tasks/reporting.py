@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from tautstring_tasks import files
+from tautstring_tasks.arrays import Array
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.nets import AnyTask
 from tautstring_tasks.paired import difference
@@ -231,8 +233,13 @@ def _training(task: AnyTask, runs: Sequence[Scored], pictures: Path) -> Iterator
         *table(rows),
         "",
     )
+    file = pictures / f"{task.name}_losses.svg"
+    _draw_history(task, trained, {"": lambda run: run.history["loss"]}, "loss", file)
+    yield from (f"![Loss over training](images/{file.name})", "")
     if layers:
-        file = _draw_lambdas(task, trained, layers, pictures / f"{task.name}_lambdas.svg")
+        file = pictures / f"{task.name}_lambdas.svg"
+        curves = {_plain(layer): partial(_mean_lambda, layer) for layer in layers}
+        _draw_history(task, trained, curves, "lambda, mean over channels", file)
         yield from (f"![Lambdas over training](images/{file.name})", "")
 
 
@@ -268,26 +275,37 @@ def _last_lambda(runs: Sequence[Scored], layer: str) -> str:
     return f"{np.mean(found):.3g} ({min(found):.3g} to {max(found):.3g})" if found else ""
 
 
-def _draw_lambdas(task: AnyTask, runs: Sequence[Scored], layers: Sequence[str], file: Path) -> Path:
+def _mean_lambda(layer: str, run: Scored) -> Array | None:
+    """Return the mean over channels at each line of the log; None without such a layer."""
+    return run.lambdas[layer].mean(axis=1) if layer in run.lambdas else None
+
+
+def _draw_history(
+    task: AnyTask,
+    runs: Sequence[Scored],
+    curves: Mapping[str, Callable[[Scored], Array | None]],
+    what: str,
+    file: Path,
+) -> None:
+    """Plot values over the steps of all runs; `curves` returns those of a run, by title."""
     figure, axes = plt.subplots(
-        1, len(layers), figsize=(5 * len(layers), 3.5), sharey=True, squeeze=False
+        1, len(curves), figsize=(5 * len(curves), 3.5), sharey=True, squeeze=False
     )
-    for axis, layer in zip(axes[0], layers, strict=True):
+    for axis, (title, values_of) in zip(axes[0], curves.items(), strict=True):
         for number, group in enumerate(_by_training(task, runs)):
             condition, steps, arm = _labels(task, group[0])
             label: str | None = _joined(arm, condition, f"{steps} steps")
             for run in group:
-                if layer in run.lambdas:
-                    means = run.lambdas[layer].mean(axis=1)
-                    axis.plot(run.history["step"], means, f"C{number}", label=label, linewidth=1)
+                values = values_of(run)
+                if values is not None:
+                    axis.plot(run.history["step"], values, f"C{number}", label=label, linewidth=1)
                     label = None  # seeds look alike
-        axis.set(title=_plain(layer), xlabel="step", yscale="log")
+        axis.set(title=title, xlabel="step", yscale="log")
         axis.grid(alpha=0.3)
         if axis.lines:
             axis.legend(fontsize=6)
-    axes[0][0].set_ylabel("lambda, mean over channels")
+    axes[0][0].set_ylabel(what)
     save(figure, file)
-    return file
 
 
 def _plain(layer: str) -> str:

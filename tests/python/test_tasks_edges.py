@@ -11,7 +11,7 @@ import torch
 import tautstring_tasks.__main__ as command_line
 from tautstring_tasks import images, scores
 from tautstring_tasks.devices import Share
-from tautstring_tasks.edges import data
+from tautstring_tasks.edges import data, figures
 from tautstring_tasks.edges.data import Crops, Example
 from tautstring_tasks.edges.score import scores_of
 from tautstring_tasks.edges.task import Edges, jackknife, weighted_loss
@@ -159,18 +159,35 @@ def test_train_evaluate_report_and_apply(run, scenes, tmp_path, capsys):
         assert {kind: each.shape for kind, each in kinds.items()} == {
             "fused": (99, 4, 2),
             "average": (99, 4, 2),
+            "fused, not suppressed": (99, 4, 2),
+            "crispness": (2,),
         }
     assert set(found.lambdas) == {"sharpen.2", "sharpen.3", "sharpen.4", "smooth"}
     assert re.search(r"BIPED, fused: ODS 0\.\d{3}", capsys.readouterr().out)
     run("report", out, "--out", tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
     assert "ODS (OIS) (AP), means over images" in text
-    assert "| *DexiNed, the paper* |  | *0.859* |  |  |  |" in text
+    assert "| *DexiNed, the paper* |  | *0.859* |  |  |  |  |  |" in text
+    assert all(f"images/edges_{kind}.svg" in text for kind in ("losses", "lambdas", "curves1"))
+    crispness = found.scores["BIPED"]["crispness"].mean()
+    assert f"| DexiNed + TV | 1 | {crispness:.3f} |" in text
     photo = data.examples(scenes, "BIPED", "test")[0].image
     run("apply", photo, tmp_path / "edges.png", "--weights", weights)
     drawn = images.read(tmp_path / "edges.png")
     assert drawn.shape == images.read(photo).shape
     assert (drawn.min(), drawn.max()) == (0, 255)
+
+
+def test_the_page_shows_maps_of_the_packages_nets(run, scenes, tmp_path, monkeypatch):
+    weights = {}
+    for arm in ("tv", "none"):
+        run("train", "--data", scenes, "--out", tmp_path / arm, "--arm", arm, *SMALL, "--steps", 1)
+        weights[arm] = tmp_path / arm / "weights.safetensors"
+    assert figures.pictures(TASK, tmp_path) == ""  # the package has no nets yet
+    monkeypatch.setattr(Edges, "weights", lambda self: weights)
+    assert "images/edges_maps.png" in figures.pictures(TASK, tmp_path)
+    height, width, _ = images.read(tmp_path / "edges_maps.png").shape
+    assert (height, width) == (640, 1200)  # two rows of image, truth, and a map per net
 
 
 def test_photos_of_any_size_are_drawn(run, scenes, tmp_path):

@@ -196,7 +196,7 @@ def generate(folder: Path) -> None:
 
 def _write(place: Path, truths: list[Path], name: str, seed: int) -> None:
     """Write a scene, and a truth of each annotator: the second one sees the upper half only."""
-    scene, edges = _render(np.random.default_rng(seed), height=96, width=128)
+    scene, edges = render(np.random.default_rng(seed), height=96, width=128)
     files.make_folder(place)
     images.write(place / f"{name}.png", scene)
     for number, folder in enumerate(truths):
@@ -207,7 +207,8 @@ def _write(place: Path, truths: list[Path], name: str, seed: int) -> None:
         images.write(file, np.repeat(seen[..., None], 3, axis=2))
 
 
-def _render(generator: np.random.Generator, height: int, width: int) -> tuple[Pixels, Bytes]:
+def render(generator: np.random.Generator, height: int, width: int) -> tuple[Pixels, Bytes]:
+    """Return a scene of plain rectangles with some noise, and the borders of its regions."""
     labels = np.zeros((height, width), int)
     for label in range(1, 7):
         top, left = generator.integers(0, height - 20), generator.integers(0, width - 20)

@@ -26,7 +26,9 @@ from tautstring_tasks.recipes import Recipe
 from tautstring_tasks.sites import CONTROLS
 from tautstring_tasks.task import Measure, Task, TestSet, Training, Values
 
-FUSED, AVERAGE = "fused", "average"
+FUSED, AVERAGE, UNSUPPRESSED = "fused", "average", "fused, not suppressed"
+KINDS = (FUSED, AVERAGE, UNSUPPRESSED)
+CRISPNESS = "crispness"
 _OTHERS = 1.1  # weight of pixels without an edge
 _FUSED_WEIGHT = 1.3
 _WEIGHTS = (0.7, 0.7, 1.1, 1.1, 0.3, 0.3)  # of the blocks' maps
@@ -105,29 +107,40 @@ class Edges(Task[DexiNedOptions, CropOptions, EdgeTest]):
         return {name: _test_set(folder, name, test) for name in sets}
 
     def scores_stored(self) -> tuple[str, ...]:
-        """Return the kinds of maps; what is stored are their counts."""
-        return (FUSED, AVERAGE)
+        """Return the kinds of maps, of which counts are stored, and the crispness of fused maps."""
+        return (*KINDS, CRISPNESS)
 
     def columns(
         self, scores: Mapping[str, Mapping[str, Array]], measure: Measure
     ) -> dict[str, Values]:
-        """Return the fused and the averaged maps of each set."""
+        """Return all kinds of maps of each set."""
         return {
-            f"{name}, {kind}": jackknife(counts, measure.name)
+            f"{name}, {kind}": jackknife(each[kind], measure.name)
             for name, each in scores.items()
-            for kind, counts in each.items()
+            for kind in KINDS
         }
 
     def apply(
         self, net: nn.Module, image: Pixels, device: torch.device, precision: Precision
     ) -> Pixels:
         """Draw the edges of a photo in black on white."""
-        fused, _ = _predicted(net, image, device, precision)
+        fused, _ = predicted(net, image, device, precision)
         return np.repeat(255 - fused[..., None], 3, axis=2)
 
     def generate(self, folder: Path) -> None:
         """Render small scenes with their edges."""
         edge_data.generate(folder)
+
+    def figures(self, groups: Sequence[Sequence[Any]], folder: Path) -> str:
+        """Plot precision over recall, tell how crisp maps are, and draw the package's nets."""
+        from tautstring_tasks.edges import figures
+
+        sections = (
+            figures.curves(self, groups, folder),
+            figures.crispness(self, groups),
+            figures.pictures(self, folder),
+        )
+        return "\n".join(section for section in sections if section)
 
     def paper(self, about: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         """Return the paper's ODS."""
@@ -178,19 +191,23 @@ def _test_set(folder: Path, name: str, test: EdgeTest) -> TestSet:
     found = edge_data.examples(folder, name, "test")
 
     def score(net: nn.Module, device: torch.device, precision: Precision) -> dict[str, Array]:
-        maps: dict[str, list[Bytes]] = {FUSED: [], AVERAGE: []}
-        truths = []
+        maps: dict[str, list[Bytes]] = {kind: [] for kind in KINDS}
+        truths, surviving = [], []
         for example in tqdm(found, desc=name, mininterval=1.0):
             pixels, true = example.read()
-            predicted = _predicted(net, pixels, device, precision)
-            for kind, each in zip(maps, predicted, strict=True):
-                maps[kind].append(suppressed(each, _SUPPRESSION))
+            fused, average = predicted(net, pixels, device, precision)
+            thinned = suppressed(fused, _SUPPRESSION)
+            of_kinds = (thinned, suppressed(average, _SUPPRESSION), fused)
+            for kind, each in zip(KINDS, of_kinds, strict=True):
+                maps[kind].append(each)
+            surviving.append(thinned.sum() / max(fused.sum(), 1))
             truths.append(true)
         names = [example.image.stem for example in found]
-        return {
+        counts = {
             kind: _counted(names, each, truths, test, f"{name}, {kind}")
             for kind, each in maps.items()
         }
+        return {**counts, CRISPNESS: np.array(surviving, np.float32)}
 
     return TestSet(score, _about(found))
 
@@ -206,7 +223,7 @@ def _counted(
     return scores.counts.transpose(1, 2, 0).astype(np.int32)
 
 
-def _predicted(
+def predicted(
     net: nn.Module, image: Pixels, device: torch.device, precision: Precision
 ) -> tuple[Bytes, Bytes]:
     """Return the fused map and the average of all maps, each from 0 to 255 over the image."""
