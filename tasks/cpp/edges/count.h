@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "edges/map.h"
+#include "support/map.h"
 #include "support/parallel.h"
 
 namespace tautstring_tasks::edges {

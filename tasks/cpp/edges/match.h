@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "edges/map.h"
+#include "support/map.h"
 
 namespace tautstring_tasks::edges {
 

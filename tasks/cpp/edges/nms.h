@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "edges/map.h"
+#include "support/map.h"
 
 namespace tautstring_tasks::edges {
 

@@ -15,38 +15,24 @@
 #include "edges/nms.h"
 #include "edges/thin.h"
 #include "python/arrays.h"
+#include "python/maps.h"
 
 namespace tautstring_tasks::python {
 namespace {
 
 namespace nb = nanobind;
-using edges::Bytes;
 using edges::Counts;
-using edges::NewBytes;
-using edges::Size;
 
-using Map = Array<const std::uint8_t, nb::ndim<2>>;
-using FloatMap = Array<const float, nb::ndim<2>>;
-using NewMap = Array<std::uint8_t, nb::ndim<2>>;
 using CountArray = Array<const std::int64_t, nb::shape<-1, edges::kThresholds, 4>>;
 using NewCountArray = Array<std::int64_t, nb::ndim<3>>;
-
-template <class Picture>
-Size size_of(const Picture& map) {
-  constexpr std::size_t most = 1 << 15;  // places are counted by int, with margins
-  if (map.shape(0) > most || map.shape(1) > most) {
-    throw std::invalid_argument("a map: must have at most 32768 pixels per side");
-  }
-  return {.height = static_cast<int>(map.shape(0)), .width = static_cast<int>(map.shape(1))};
-}
 
 Bytes bytes_of(const Map& map) {
   return {map.data(), map.size()};
 }
 
 NewMap new_map(NewBytes values, Size size) {
-  return new_array<std::uint8_t, NewMap>(
-      std::move(values), {edges::to_index(size.height), edges::to_index(size.width)});
+  return new_array<std::uint8_t, NewMap>(std::move(values),
+                                         {to_index(size.height), to_index(size.width)});
 }
 
 void must_have_size(const Map& map, Size size, const std::string& name) {
@@ -70,13 +56,13 @@ NewMap suppress(const FloatMap& map, int radius, int border, double factor) {
 }
 
 NewMap thin(const Map& map) {
-  return new_map(thinned(bytes_of(map), size_of(map)), size_of(map));
+  return new_map(edges::thinned(bytes_of(map), size_of(map)), size_of(map));
 }
 
 std::tuple<NewMap, NewMap> match(const Map& predicted, const Map& truth, double max_distance) {
   const Size size = size_of(predicted);
   must_have_size(truth, size, "truth");
-  edges::Matched result = matched(bytes_of(predicted), bytes_of(truth), size, max_distance);
+  edges::Matched result = edges::matched(bytes_of(predicted), bytes_of(truth), size, max_distance);
   return {new_map(std::move(result.predicted), size), new_map(std::move(result.truth), size)};
 }
 
@@ -141,7 +127,7 @@ nb::list best(const CountArray& values) {
   for (std::size_t first = 0; first < counts.size(); first += edges::kThresholds) {
     const auto image = std::span(counts).subspan(first, edges::kThresholds);
     const int k = edges::best_threshold(image);
-    points.append(tuple_of(edges::point_of(image[edges::to_index(k)], edges::threshold(k))));
+    points.append(tuple_of(edges::point_of(image[to_index(k)], edges::threshold(k))));
   }
   return points;
 }

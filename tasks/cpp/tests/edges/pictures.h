@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "edges/map.h"
+#include "support/map.h"
 
 namespace tautstring_tasks::edges {
 

@@ -1,4 +1,4 @@
-// Sizes and maps of edges. A map is stored row by row.
+// Sizes and maps. A map is stored row by row.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tautstring_tasks::edges {
+namespace tautstring_tasks {
 
 struct Size {
   int height = 0;
@@ -26,4 +26,4 @@ inline std::size_t to_index(int i) {
   return static_cast<std::size_t>(i);
 }
 
-}  // namespace tautstring_tasks::edges
+}  // namespace tautstring_tasks
