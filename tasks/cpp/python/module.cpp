@@ -4,8 +4,10 @@
 
 #include "python/cifar10c.h"
 #include "python/edges.h"
+#include "python/localise.h"
 
 NB_MODULE(_native, module) {
   tautstring_tasks::python::add_cifar10c(module);
   tautstring_tasks::python::add_edges(module);
+  tautstring_tasks::python::add_localise(module);
 }
