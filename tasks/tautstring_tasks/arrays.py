@@ -23,6 +23,7 @@ _ABOUT = "about"
 # What NumPy and zipfile raise for damaged files.
 _DAMAGED = (
     *(OSError, ValueError, TypeError, EOFError, RuntimeError, MemoryError, OverflowError),
+    *(KeyError, IndexError, AttributeError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
 )
 
@@ -47,3 +48,14 @@ def load(file: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     except _DAMAGED as error:
         raise InputError(f"{file}: cannot be read as npz ({error})") from None
     return json_files.parse(file, about), arrays
+
+
+def read_npy(file: Path) -> Array:
+    """Read one array from a file of NumPy's (.npy)."""
+    try:
+        values = np.load(file, allow_pickle=False)
+    except _DAMAGED as error:
+        raise InputError(f"{file}: cannot be read as a NumPy array ({error})") from None
+    if not isinstance(values, np.ndarray):
+        raise InputError(f"{file}: must be one NumPy array")
+    return values

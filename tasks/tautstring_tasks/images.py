@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,22 @@ def read(file: Path) -> Pixels:
             return np.asarray(upright.convert("RGB"))
     except (OSError, Image.DecompressionBombError) as error:
         raise InputError(f"{file}: cannot be read as an image ({error})") from None
+
+
+def read_grey(file: Path) -> npt.NDArray[Any]:
+    """Read a grey image of 1, 8 or 16 bits; colours must be grey."""
+    try:
+        with Image.open(file) as picture:
+            if picture.mode in ("1", "L") or picture.mode.startswith("I;16"):
+                return np.asarray(picture)
+            if picture.mode in ("I", "F"):
+                raise InputError(f"{file}: pixels must have 8 or 16 bits, got 32")
+            pixels = np.asarray(picture.convert("RGB"))
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise InputError(f"{file}: cannot be read as an image ({error})") from None
+    if (pixels != pixels[..., :1]).any():
+        raise InputError(f"{file}: must be grey, got colours")
+    return np.ascontiguousarray(pixels[..., 0])
 
 
 def read_alpha(file: Path) -> Alpha | None:

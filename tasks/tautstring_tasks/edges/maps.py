@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
-from tautstring_tasks import extras
+from tautstring_tasks import arrays, extras, images
 from tautstring_tasks.errors import InputError
 
 Bytes = npt.NDArray[np.uint8]
@@ -25,17 +22,11 @@ ARRAYS = frozenset({".npy"})
 MATLAB = frozenset({".mat"})
 SUFFIXES = PICTURES | ARRAYS | MATLAB
 
-# What NumPy and SciPy raise for damaged files.
-_DAMAGED = (
-    *(OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError),
-    *(RuntimeError, NotImplementedError, MemoryError, OverflowError, zlib.error, struct.error),
-)
-
 
 def read_prediction(file: Path) -> Bytes | Floats:
     """Read a map of 8 bits, or of floating point numbers in [0, 1]."""
     suffix = file.suffix.lower()
-    values = _read_picture(file) if suffix in PICTURES else _read_array(file)
+    values = images.read_grey(file) if suffix in PICTURES else _read_array(file)
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(f"{file}: must be one map of shape (height, width), got {values.shape}")
     if values.dtype == np.uint8:
@@ -57,7 +48,7 @@ def read_truths(file: Path) -> list[Bytes]:
     if file.suffix.lower() in MATLAB:
         return [_binary(file, each) for each in _boundaries(file)]
     is_picture = file.suffix.lower() in PICTURES
-    return [_binary(file, _read_picture(file) if is_picture else _read_array(file))]
+    return [_binary(file, images.read_grey(file) if is_picture else _read_array(file))]
 
 
 def to_bytes(values: Bytes | Floats) -> Bytes:
@@ -88,32 +79,10 @@ def _binary(file: Path, values: npt.NDArray[Any]) -> Bytes:
     return np.asarray(values != 0, np.uint8)
 
 
-def _read_picture(file: Path) -> npt.NDArray[Any]:
-    """Read a grey picture; colours must be grey."""
-    try:
-        with Image.open(file) as picture:
-            if picture.mode in ("1", "L") or picture.mode.startswith("I;16"):
-                return np.asarray(picture)
-            if picture.mode in ("I", "F"):
-                raise InputError(f"{file}: pixels must have 8 or 16 bits, got 32")
-            pixels = np.asarray(picture.convert("RGB"))
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise InputError(f"{file}: cannot be read as an image ({error})") from None
-    if (pixels != pixels[..., :1]).any():
-        raise InputError(f"{file}: must be grey, got colours")
-    return np.ascontiguousarray(pixels[..., 0])
-
-
 def _read_array(file: Path) -> npt.NDArray[Any]:
     if file.suffix.lower() in MATLAB:
         return _only_map(file)
-    try:
-        values = np.load(file, allow_pickle=False)
-    except _DAMAGED as error:
-        raise InputError(f"{file}: cannot be read as a NumPy array ({error})") from None
-    if not isinstance(values, np.ndarray):
-        raise InputError(f"{file}: must be one NumPy array")
-    return values
+    return arrays.read_npy(file)
 
 
 def _load_matlab(file: Path) -> dict[str, Any]:
@@ -149,7 +118,7 @@ def _boundaries(file: Path) -> list[npt.NDArray[Any]]:
     try:
         for annotator in content["groundTruth"].ravel():
             found.append(np.ascontiguousarray(annotator["Boundaries"][0, 0]))
-    except _DAMAGED as error:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise InputError(
             f"{file}: groundTruth must be cells with Boundaries, as in BSDS500 ({error})"
         ) from None
