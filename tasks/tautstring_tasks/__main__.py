@@ -12,9 +12,10 @@ from tautstring_tasks.classify.task import Classify
 from tautstring_tasks.commands import app_of
 from tautstring_tasks.denoise.task import Denoise
 from tautstring_tasks.devices import keep_memory
-from tautstring_tasks.edges.score import score
+from tautstring_tasks.edges.score import score as score_edges
 from tautstring_tasks.edges.task import Edges
 from tautstring_tasks.errors import InputError
+from tautstring_tasks.localise.score import score as score_heat_maps
 from tautstring_tasks.nets import AnyTask
 
 TASKS: tuple[AnyTask, ...] = (Denoise(), Classify(), Edges())
@@ -29,8 +30,11 @@ def main() -> None:
     for task in TASKS:
         commands = app_of(task)
         if isinstance(task, Edges):
-            commands.command(name="score")(score)
+            commands.command(name="score")(score_edges)
         app.command(commands, name=task.name, help=task.summary)
+    localise = tyro.extras.SubcommandApp()
+    localise.command(name="score")(score_heat_maps)
+    app.command(localise, name="localise", help="Score heat maps against boxes of objects.")
     app.command(cifar10c.app, name="cifar10c", help="Make CIFAR-10-C from CIFAR-10.")
     try:
         app.cli(
