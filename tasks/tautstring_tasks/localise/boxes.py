@@ -70,7 +70,7 @@ def read(file: Path) -> list[Boxed]:
                 )
     except csv.Error as error:
         raise InputError(
-            f"{file}, line {lines.line_num}: cannot be read as CSV ({error})"
+            f"{file}, near line {lines.line_num}: cannot be read as CSV ({error})"
         ) from None
     if not found:
         raise InputError(f"{file}: has no boxes")
