@@ -56,6 +56,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         data: Any = task.data,
         recipe: Recipe = task.recipe,
         run: RunOptions = RunOptions(),  # noqa: B008 - frozen
+        places: Any = task.places,
     ) -> None:
         """Train a net; a run that was stopped resumes from its last checkpoint.
 
@@ -71,15 +72,16 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
             Start from this net instead of the seed's: a file, or the name of a net of the package.
         """
         device = pick_device(run.device)
+        here = task.at(places)
         start: dict[str, Any] = {}
         if weights is None:
-            module = nets.make(task, net, recipe.seed)
+            module = nets.make(here, net, recipe.seed)
         else:
             module, net, start = _start(task, weights, net)
         module = module.to(device)
         if run.on(device) == "bfloat16":  # faster for convolutions in bfloat16
             module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        samples = task.training(folder, net, data, recipe, device)
+        samples = here.training(folder, net, data, recipe, device)
         about = {**nets.describe(task, net, data, samples.about), **start}
         with processes(device) as share:
             finished = training.train(
@@ -96,6 +98,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         batches: int = 40,
         device: Device = "auto",
         force: Force = False,
+        places: Any = task.places,
     ) -> None:
         """Set the statistics of a net's batch norms from many batches.
 
@@ -118,7 +121,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         require("batches", batches, at_least=1)
         _prepare(out, force)
         file = nets.find(task, weights)
-        calibration.calibrate(task, folder, file, out, batches, pick_device(device))
+        calibration.calibrate(task.at(places), folder, file, out, batches, pick_device(device))
         print(f"wrote {out}")
 
     def halve(weights: Net, out: Path, force: Force = False) -> None:
@@ -146,6 +149,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         device: Device = "auto",
         precision: Precision = "float32",
         force: Force = False,
+        places: Any = task.places,
     ) -> None:
         """Score a net on the test sets.
 
@@ -168,7 +172,9 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         _require_some(sets=sets)
         _prepare(out, force)
         file = nets.find(task, weights)
-        found = evaluation.evaluate(task, folder, file, sets, test, pick_device(device), precision)
+        found = evaluation.evaluate(
+            task.at(places), folder, file, sets, test, pick_device(device), precision
+        )
         scores.save(out, [found])
         for measure in task.measures:
             for name, values in task.columns(found.scores, measure).items():
@@ -189,6 +195,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         recipe: Recipe = task.recipe,
         test: Any = task.test,
         run: RunOptions = RunOptions(),  # noqa: B008
+        places: Any = task.places,
     ) -> None:
         """Train and score all arms with all seeds, seed by seed; resumes where it was stopped.
 
@@ -219,7 +226,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
             if arm not in task.arms:
                 raise InputError(f"--arms: must be one of {', '.join(task.arms)}, got {arm}")
         plan = Study(
-            task=task,
+            task=task.at(places),
             folder=folder,
             out=out,
             arms=arms,
@@ -286,6 +293,7 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
         force: Force = False,
         device: Device = "auto",
         precision: Precision = "float32",
+        places: Any = task.places,
     ) -> None:
         """Apply a net to a photo, or to all in a folder. An image's alpha is left unchanged.
 
@@ -310,7 +318,8 @@ def commands_of(task: AnyTask) -> dict[str, Callable[..., None]]:
             images.check_result(result, force)
         where = pick_device(device)
         net, _ = nets.load(task, nets.find(task, weights))
-        for line in applying.apply(task, net.to(where), photos, force, where, precision):
+        here = task.at(places)
+        for line in applying.apply(here, net.to(where), photos, force, where, precision):
             print(line)
 
     def generate(folder: Annotated[Path, tyro.conf.Positional], force: Force = False) -> None:

@@ -32,7 +32,7 @@ def make(task: AnyTask, net: Any, seed: int) -> nn.Module:
     """Create the net of a seed, whatever random numbers were drawn before."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return task.make(net)
+        return task.start(net)
 
 
 def find(task: AnyTask, weights: str | Path) -> Path:

@@ -58,7 +58,7 @@ def make_site(
     if site == "none":
         return nn.Identity()
     if site == "zero":
-        return tautstring.TVLayer(lambdas, lam=0.0, learnable=False, **options)
+        return tautstring.TVLayer(lambdas, lam=0.0, **{**options, "learnable": False})
     if site == "blur":
         return _identity_filter(channels)
     kind = DecayedTVLayer if decayed else tautstring.TVLayer

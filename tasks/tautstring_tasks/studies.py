@@ -122,8 +122,8 @@ class Study:
         return len(scored)
 
     def _job(self, run: Run, command: str, *arguments: str) -> jobs.Job:
-        data = ("--data", str(self.folder))
-        return jobs.Job((self.task.name, command, *data, *arguments), run.place / f"{command}.log")
+        where = ("--data", str(self.folder), *jobs.as_arguments(self.task.places))
+        return jobs.Job((self.task.name, command, *where, *arguments), run.place / f"{command}.log")
 
     def _tested(self, run: Run) -> Path:
         return run.place / (_CALIBRATED if self.calibrate else WEIGHTS)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,21 @@ from tautstring_tasks.images import Pixels
 from tautstring_tasks.recipes import Recipe
 from tautstring_tasks.training import StepLoss
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 Net = TypeVar("Net")  # dataclass: the options of the task's nets; one of them is `arm`
 Data = TypeVar("Data")  # dataclass: the options of what the nets are trained on
 Test = TypeVar("Test")  # dataclass: the options of tests
 Values = npt.NDArray[np.float64]
 # From a net: its scores on a test set by name, each of shape (..., items).
 Score = Callable[[nn.Module, torch.device, Precision], dict[str, Array]]
+
+
+@dataclass(frozen=True)
+class NoPlaces:
+    """The files that a task needs besides its data: none."""
+
 
 BASELINE = "none"  # the arm that all others are compared with
 
@@ -73,6 +83,8 @@ class Task(ABC, Generic[Net, Data, Test]):
     """The default options of tests."""
     recipe: Recipe
     """The default training."""
+    places: Any = NoPlaces()
+    """Files that commands need besides the data, a dataclass; they are not part of a record."""
     arms: ClassVar[Mapping[str, str]]
     """Names of the arms, and how tables call them; `none` is the baseline."""
     sets: ClassVar[tuple[str, ...]]
@@ -126,6 +138,16 @@ class Task(ABC, Generic[Net, Data, Test]):
     @abstractmethod
     def generate(self, folder: Path) -> None:
         """Render a small data set, to try the commands."""
+
+    def at(self, places: Any) -> Self:
+        """Return this task with its files at other places."""
+        found = copy.copy(self)
+        found.places = places
+        return found
+
+    def start(self, net: Net) -> nn.Module:
+        """Create the net that training starts with."""
+        return self.make(net)
 
     def scores_stored(self) -> tuple[str, ...]:
         """Return the names of the scores that each test set has."""

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from tautstring_tasks.cifar10 import CIFAR10, SIZE, Bytes
-from tautstring_tasks.errors import InputError, require
+from tautstring_tasks.epochs import EpochOrder
+from tautstring_tasks.errors import require
 from tautstring_tasks.training import step_generator
 
 
@@ -56,26 +57,16 @@ class Batches:
     ) -> None:
         """Store images with a black border."""
         count = len(samples.images) - options.held_out
-        if batch > count:
-            raise InputError(f"--batch: must be at most the {count} training images, got {batch}")
+        self._order = EpochOrder(count, batch, seed, device)
         edge = options.shift
         images = torch.from_numpy(samples.images[:count]).to(device)
         self._images = torch.nn.functional.pad(images, (0, 0, edge, edge, edge, edge))
         self._labels = torch.from_numpy(samples.labels[:count]).long().to(device)
-        self._batch, self._options, self._seed = batch, options, seed
-        self._epoch, self._order = -1, torch.empty(0)
+        self._options, self._seed = options, seed
 
     def of_step(self, step: int) -> Batch:
-        """Return the batch of a step. The incomplete last batch of an epoch is dropped."""
-        device = self._images.device
-        per_epoch = len(self._labels) // self._batch
-        epoch, number = divmod(step, per_epoch)
-        if epoch != self._epoch:
-            # Steps have generators of their own; epochs take those before the first step.
-            generator = torch.Generator(device).manual_seed(-1 - self._seed * 1_000_003 - epoch)
-            self._order = torch.randperm(len(self._labels), generator=generator, device=device)
-            self._epoch = epoch
-        chosen = self._order[number * self._batch : (number + 1) * self._batch]
+        """Return the batch of a step."""
+        chosen = self._order.of_step(step)
         return Batch(self._moved(chosen, step), self._labels[chosen])
 
     def _moved(self, chosen: Tensor, step: int) -> Tensor:
