@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 
 import tyro
 
@@ -16,9 +17,11 @@ from tautstring_tasks.edges.score import score as score_edges
 from tautstring_tasks.edges.task import Edges
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.localise.score import score as score_heat_maps
+from tautstring_tasks.localise.task import Localise
 from tautstring_tasks.nets import AnyTask
 
-TASKS: tuple[AnyTask, ...] = (Denoise(), Classify(), Edges())
+TASKS: tuple[AnyTask, ...] = (Denoise(), Classify(), Edges(), Localise())
+SCORES: dict[str, Callable[..., None]] = {"edges": score_edges, "localise": score_heat_maps}
 
 
 def main() -> None:
@@ -29,12 +32,9 @@ def main() -> None:
     app = tyro.extras.SubcommandApp()
     for task in TASKS:
         commands = app_of(task)
-        if isinstance(task, Edges):
-            commands.command(name="score")(score_edges)
+        if task.name in SCORES:
+            commands.command(name="score")(SCORES[task.name])
         app.command(commands, name=task.name, help=task.summary)
-    localise = tyro.extras.SubcommandApp()
-    localise.command(name="score")(score_heat_maps)
-    app.command(localise, name="localise", help="Score heat maps against boxes of objects.")
     app.command(cifar10c.app, name="cifar10c", help="Make CIFAR-10-C from CIFAR-10.")
     try:
         app.cli(
