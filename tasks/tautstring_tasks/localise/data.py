@@ -276,6 +276,8 @@ def _shape(generator: np.random.Generator, label: int) -> tuple[Pixels, tuple[in
     side = int(generator.integers(20, 45))
     top, left = int(generator.integers(0, height - side)), int(generator.integers(0, width - side))
     y, x = np.mgrid[-1 : 1 : side * 1j, -1 : 1 : side * 1j]
-    is_in = (np.full_like(x, True, bool), x**2 + y**2 <= 1.01, np.minimum(abs(x), abs(y)) < 0.4)[label]
+    square, disc = np.full_like(x, True, bool), x**2 + y**2 <= 1.01
+    cross = np.minimum(abs(x), abs(y)) < 0.4
+    is_in = (square, disc, cross)[label]
     pixels[top : top + side, left : left + side][is_in] = generator.integers(150, 256, 3)
     return pixels, (left, top, left + side - 1, top + side - 1)

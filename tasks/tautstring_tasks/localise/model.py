@@ -311,13 +311,17 @@ def _inception_v3(large: bool) -> Stages:
             )
         )
         inputs = 224 + pooled
-    if not large:
-        layers.append(nn.MaxPool2d(3, 2, ceil_mode=True))
+    # wsolevaluation pools before this block, which for 14 x 14 keeps its stride of 1, too: only a
+    # trunk that is trained as a whole adapts to that.
+    stride = 1 if large else 2
     layers.append(
         _Branches(
-            _convolutions(inputs, (384, 3)),
-            _convolutions(inputs, (64, 1), (96, 3), (96, 3)),
-            [nn.MaxPool2d(3, 1, padding=1)],
+            _convolutions(inputs, (384, 3), stride=stride),
+            [
+                *_convolutions(inputs, (64, 1), (96, 3)),
+                *_convolutions(96, (96, 3), stride=stride),
+            ],
+            [nn.MaxPool2d(3, stride, padding=1)],
         )
     )
     inputs = 768
