@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from tautstring_tasks.errors import InputError
 
@@ -36,7 +39,14 @@ def _exists(file: Path) -> InputError:
 
 
 def write_whole(file: Path, content: bytes, force: bool = True) -> None:
-    """Write a temporary file next to the target, then move it into place.
+    """Write a file completely or not at all; see `whole`."""
+    with whole(file, force) as opened:
+        opened.write(content)
+
+
+@contextmanager
+def whole(file: Path, force: bool = True) -> Iterator[BinaryIO]:
+    """Open a temporary file next to the target; at the end it is moved into place.
 
     Without ``force``, a file that has appeared there in the meantime is kept.
     """
@@ -44,7 +54,7 @@ def write_whole(file: Path, content: bytes, force: bool = True) -> None:
     partial = file.with_name(f".{file.name}.partial")
     try:
         with partial.open("wb") as opened:
-            opened.write(content)
+            yield opened
             opened.flush()
             os.fsync(opened.fileno())
         if force:

@@ -175,7 +175,8 @@ class Cache:
 
         In tests (`size` SIZE) images are only as they are: the second axis has one item.
         """
-        key = hashlib.sha256(f"{about_lower} {about_images} {size}".encode()).hexdigest()[:24]
+        facts = f"{lower} {about_lower} {about_images} {size}"
+        key = hashlib.sha256(facts.encode()).hexdigest()[:24]
         if key in self._kept:
             return self._kept[key]
         file = None if self._folder is None else self._folder / f"{key}.npy"
@@ -186,24 +187,25 @@ class Cache:
         if file is None:
             self._kept[key] = features
         else:
-            content = io.BytesIO()
-            np.save(content, features)
-            files.write_whole(file, content.getvalue())
+            with files.whole(file) as opened:
+                np.save(opened, features)
         return features
 
 
 def _features(lower: Lower, found: Sequence[Example], size: int, device: torch.device) -> Array:
-    parts = []
+    features = np.empty(0)
     with tqdm(total=len(found), unit="image", desc="features", mininterval=1.0) as bar:
         for start in range(0, len(found), _BATCH):
             some = found[start : start + _BATCH]
             pixels = torch.stack([resized(images.read(each.file), size) for each in some])
             sides = [pixels, pixels.flip(3)] if size == TRAINED_SIZE else [pixels]
             with testing(device, "float32"):
-                made = [lower(each.to(device)).cpu().half().numpy() for each in sides]
-            parts.append(np.stack(made, axis=1))
+                made = np.stack([lower(each.to(device)).cpu().half().numpy() for each in sides], 1)
+            if start == 0:  # may be gigabytes, so there is only one copy
+                features = np.empty((len(found), *made.shape[1:]), made.dtype)
+            features[start : start + len(some)] = made
             bar.update(len(some))
-    return np.concatenate(parts)
+    return features
 
 
 @dataclass(frozen=True)
