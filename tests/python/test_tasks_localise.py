@@ -37,6 +37,11 @@ def trunk(shapes):
     return shapes / "mobilenet_v2.safetensors"
 
 
+@pytest.fixture(autouse=True)
+def fresh():
+    trunks.load.cache_clear()
+
+
 @pytest.fixture
 def run(monkeypatch):
     def call(*arguments):

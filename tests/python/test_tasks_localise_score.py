@@ -489,6 +489,7 @@ def test_missing_columns_and_folders_are_named(maps, truths, tmp_path):
     [
         (b"no array", "cannot be read as a NumPy array"),
         (np.zeros((2, 4, 4)), r"must be one map of shape .* got \(2, 4, 4\)"),
+        (np.zeros((1, 32769)), r"must have at most 32768 pixels per side, got \(1, 32769\)"),
         (np.zeros((0, 4)), r"must be one map of shape .* got \(0, 4\)"),
         (np.full((4, 4), np.inf), "values must be finite in float32, got inf"),
         (np.full((4, 4), 1e39), r"values must be finite in float32, got 1e\+39"),

@@ -38,6 +38,7 @@ THRESHOLDS: tuple[float, ...] = tuple(
 """Of each cut, the lowest threshold."""
 
 _AT_ONCE = 64  # images
+_MOST_SIDE = 1 << 15  # of maps, in C++
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,10 @@ def read_map(file: Path) -> Floats:
     values = arrays.read_npy(file)
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(f"{file}: must be one map of shape (height, width), got {values.shape}")
+    if max(values.shape) > _MOST_SIDE:
+        raise InputError(
+            f"{file}: must have at most {_MOST_SIDE} pixels per side, got {values.shape}"
+        )
     if values.dtype.kind not in "buif":
         raise InputError(f"{file}: must have numbers, got {values.dtype}")
     with np.errstate(over="ignore"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from urllib.error import URLError
 
@@ -84,6 +84,7 @@ class Trunk:
         return lower.eval().requires_grad_(False)
 
 
+@lru_cache(maxsize=1)  # for a folder of photos
 def load(options: LocaliseOptions, file: Path | None) -> Trunk:
     """Read a trunk from a state dict with torchvision's names, or download torchvision's."""
     backbone = options.backbone
