@@ -4,7 +4,7 @@ The objective, for every row of ``x`` along ``dim`` independently, is::
 
     prox(x, lam) = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|
 
-(`prox_tv2d` does the same for images, with differences along rows and along columns.)
+(`tautstring.prox_tv2d` does the same for images, with differences along rows and along columns.)
 
 The solution is exact, takes time linear in the row length, and is the same bit for bit
 from run to run and for any number of threads. These arguments mean the same in all
