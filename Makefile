@@ -1,6 +1,6 @@
 # The doors to the project. Each target sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs lint format sanitize fuzz bench bench-gpu clean
+.PHONY: help setup demo install test docs lint format sanitize fuzz bench bench-gpu clean
 
 PYTHON := .venv/bin/python
 
@@ -16,6 +16,16 @@ demo:  ## smooth a noisy scene and write out/demo.png
 	@cmake --build --preset release --target tautstring_cli tautstring_demo
 	@mkdir -p out
 	@build/release/examples/tautstring_demo out/demo.png
+	@echo "the command: build/release/cli/tautstring; make install puts it into PREFIX/bin"
+
+PREFIX ?= $(HOME)/.local
+
+install:  ## install the command, headers and library; PREFIX=... is where (~/.local)
+	@tools/setup build
+	@cmake --preset release -DTAUTSTRING_CUDA=OFF > /dev/null
+	@cmake --build --preset release
+	@cmake --install build/release --prefix $(PREFIX) > /dev/null
+	@$(PREFIX)/bin/tautstring --version && echo "installed in $(PREFIX)/bin"
 
 # Without CUDA: the C++ tests cover its kernels, and compiling them takes minutes.
 PIP_INSTALL := $(PYTHON) -m pip install --quiet --no-build-isolation --no-deps
