@@ -73,18 +73,18 @@ std::size_t tiles_bytes(const Rows& rows, const Context& context) noexcept {
 template <class T>
 class LongRows {
  public:
-  /// All solvers of a row share the same memory, as they are used one after the other.
   LongRows(const Forward1d& call, const CpuTarget& target, Scratch scratch, int tasks) noexcept
-      : scratch_(scratch, call.rows.n, tasks),
-        wide_scratch_(scratch, call.rows.n, tasks),
-        rows_(call, target, scratch_),
-        wide_(call, target, wide_scratch_),
-        careful_(call, RowScratch(scratch, call.rows.n, false)) {}
+      : call_(call),
+        target_(target),
+        memory_(scratch),
+        tasks_(tasks),
+        scratch_(scratch, call.rows.n, tasks),
+        rows_(call, target, scratch_) {}
 
   void solve(std::int64_t row, const Context& threads) noexcept {
     RowPath path = rows_.solve(row, threads);
-    if (path == RowPath::wide) path = wide_.solve(row, threads);
-    if (path == RowPath::unusual && !is_interrupted(threads)) careful_(row);
+    if (path == RowPath::wide) path = solve_wide(row, threads);
+    if (path == RowPath::unusual && !is_interrupted(threads)) solve_carefully(row);
   }
 
   static std::size_t scratch_bytes(std::int32_t n, int tasks) noexcept {
@@ -92,11 +92,23 @@ class LongRows {
   }
 
  private:
+  // All solvers of a row share the same memory, as they are used one after the other. So these two
+  // set theirs up anew for each row.
+  [[nodiscard]] RowPath solve_wide(std::int64_t row, const Context& threads) noexcept {
+    const LongRowScratch<double> scratch(memory_, call_.rows.n, tasks_);
+    return LongRow<double>(call_, target_, scratch).solve(row, threads);
+  }
+  void solve_carefully(std::int64_t row) noexcept {
+    Scratch scratch = memory_;
+    ForwardWorker(call_, RowScratch(scratch, call_.rows.n, false))(row);
+  }
+
+  const Forward1d& call_;
+  const CpuTarget& target_;
+  Scratch memory_;
+  int tasks_;
   LongRowScratch<T> scratch_;
-  LongRowScratch<double> wide_scratch_;
   LongRow<T> rows_;
-  LongRow<double> wide_;
-  ForwardWorker careful_;
 };
 
 /// Whether threads share the rows (if there are enough of them) or work on each row together.
