@@ -55,17 +55,24 @@ class ForwardChunks {
   RowBatch<double> wide_;
 };
 
+TileLayout tile_layout(const Forward1d& call, const Context& context) noexcept {
+  TileLayout layout(call.rows, concurrency(context));
+  layout.per_edge = is_per_edge(call.lam);
+  layout.narrow = size_of(call.x.dtype) == sizeof(std::uint16_t);
+  return layout;
+}
+
 template <class T>
 void forward_in_tiles(const Forward1d& call, std::byte* block, const Context& context) noexcept {
-  const TileLayout layout(call.rows, concurrency(context));
+  const TileLayout layout = tile_layout(call, context);
   const CpuTarget& target = chosen_cpu_target();
   for_each_chunk(Sharing(call.rows.count, layout.rows, context), block,
                  ForwardChunks<T>::scratch_bytes(layout), context,
                  [&](Scratch& scratch) { return ForwardChunks<T>(call, target, layout, scratch); });
 }
 
-std::size_t tiles_bytes(const Rows& rows, const Context& context) noexcept {
-  const TileLayout layout(rows, concurrency(context));
+std::size_t tiles_bytes(const TileLayout& layout, const Rows& rows,
+                        const Context& context) noexcept {
   const Sharing sharing(rows.count, layout.rows, context);
   return ForwardChunks<double>::scratch_bytes(layout) * static_cast<std::size_t>(sharing.tasks);
 }
@@ -177,7 +184,7 @@ MemorySize size_in(const Forward1d& call, const Context& context) noexcept {
   if (call.rows.n > kLongRow) {
     return long_rows_size<T>(long_row_layout<T>(call, context), call.rows, context);
   }
-  return {tiles_bytes(call.rows, context)};
+  return {tiles_bytes(tile_layout(call, context), call.rows, context)};
 }
 
 template <class T>
@@ -217,7 +224,9 @@ void solve_rows(const Forward1d& call, const MemoryBlocks& blocks,
 }  // namespace
 
 std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept {
-  if (rows.n <= kLongRow) return tiles_bytes(rows, context);
+  if (rows.n <= kLongRow) {
+    return tiles_bytes(TileLayout(rows, concurrency(context)), rows, context);
+  }
   const LongRowLayout layout = long_row_layout(rows, context);
   return std::max(long_rows_size<float>(layout, rows, context).total(),
                   long_rows_size<double>(layout, rows, context).total());
