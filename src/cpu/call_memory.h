@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "backend.h"
-#include "step/row/scratch.h"
+#include "cpu/kept_memory.h"
 
 namespace tautstring::detail {
 
@@ -42,15 +42,15 @@ class CallMemory {
   [[nodiscard]] const MemoryBlocks& blocks() const noexcept { return blocks_; }
 
  private:
-  struct AlignedDelete {
-    void operator()(std::byte* block) const noexcept;
+  struct GiveBack {
+    void operator()(MemoryBlock* block) const noexcept { kept_memory.give_back(block); }
   };
-  using OwnBlock = std::unique_ptr<std::byte[], AlignedDelete>;
+  struct Free {
+    void operator()(MemoryBlock* block) const noexcept { free_block(block); }
+  };
 
-  [[nodiscard]] static OwnBlock allocate(std::size_t bytes) noexcept;
-
-  OwnBlock working_;
-  OwnBlock spare_;
+  std::unique_ptr<MemoryBlock, GiveBack> working_;
+  std::unique_ptr<MemoryBlock, Free> spare_;  // keeping it would keep what is hardly ever touched
   MemoryBlocks blocks_;
   Status status_;
 };
