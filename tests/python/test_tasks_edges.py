@@ -14,8 +14,9 @@ from tautstring_tasks.devices import Share
 from tautstring_tasks.edges import data, figures
 from tautstring_tasks.edges.data import Crops, Example
 from tautstring_tasks.edges.score import scores_of
-from tautstring_tasks.edges.task import Edges, jackknife, weighted_loss
+from tautstring_tasks.edges.task import KINDS, Edges, weighted_loss
 from tautstring_tasks.errors import InputError
+from tautstring_tasks.task import Measure
 
 TASK = Edges()
 CPU = torch.device("cpu")
@@ -141,11 +142,11 @@ def test_the_mean_of_jackknifed_values_is_the_score_of_all_images(measure):
     counts = counts_of(np.random.default_rng(0))
     found = scores_of([""] * 6, np.ascontiguousarray(counts.transpose(2, 0, 1)))
     expected = {"ODS": found.ods[3], "OIS": found.ois[3], "AP": found.ap}[measure]
-    values = jackknife(counts, measure)
+    columns = TASK.columns({"BIPED": dict.fromkeys(KINDS, counts)}, Measure(measure, "", 3))
+    values = columns["BIPED, fused"]
     assert values.shape == (6,)
     assert values.mean() == pytest.approx(expected)
     assert values.std() > 0
-    assert jackknife(counts[..., :1], measure).shape == (1,)
 
 
 def test_train_evaluate_report_and_apply(run, scenes, tmp_path, capsys):

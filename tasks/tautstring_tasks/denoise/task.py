@@ -19,14 +19,15 @@ from tautstring_tasks.denoise.data import (
     TRAIN,
     WHAT,
     NoiseOptions,
-    Patches,
     generate,
+    noisy_patches,
     with_test_noise,
 )
 from tautstring_tasks.denoise.model import DnCNN, ModelOptions
 from tautstring_tasks.devices import Precision, Share, testing
 from tautstring_tasks.errors import InputError, require
 from tautstring_tasks.images import Pixels
+from tautstring_tasks.patches import Patches
 from tautstring_tasks.recipes import Recipe
 from tautstring_tasks.sites import CONTROLS
 from tautstring_tasks.task import Measure, Task, TestSet, Training, Values
@@ -101,7 +102,7 @@ class Denoise(Task[ModelOptions, NoiseOptions, DenoiseTest]):
         patches = Patches([images.read(file) for file in found], data.patch, device)
 
         def loss(called: Callable[[Tensor], Tensor], step: int, share: Share) -> Tensor:
-            batch = patches.batch(recipe.batch, data.sigma, recipe.seed, step)
+            batch = noisy_patches(patches, recipe.batch, data.sigma, recipe.seed, step)
             return (called(share.of(batch.noisy)) - share.of(batch.clean)).abs().mean()
 
         return Training(loss, {TRAIN: {"images": len(found), "sha256": runs.hash_of_files(found)}})

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from tautstring_tasks import runs
+from tautstring_tasks import pooled, runs
 from tautstring_tasks.arrays import Array
 from tautstring_tasks.devices import Precision, Share, testing
 from tautstring_tasks.edges import data as edge_data
@@ -115,7 +115,7 @@ class Edges(Task[DexiNedOptions, CropOptions, EdgeTest]):
     ) -> dict[str, Values]:
         """Return all kinds of maps of each set."""
         return {
-            f"{name}, {kind}": jackknife(each[kind], measure.name)
+            f"{name}, {kind}": _jackknifed(each[kind], measure.name)
             for name, each in scores.items()
             for kind in KINDS
         }
@@ -162,19 +162,8 @@ def weighted_loss(maps: Sequence[Tensor], edges: Tensor, share: Share) -> Tensor
     return total * share.count  # gradients are averaged over processes
 
 
-def jackknife(counts: Array, measure: str) -> Values:
-    """Return a value per image whose mean is the score of all images together.
-
-    From the scores without each of the images, so that the values' spread is that of the score.
-    """
-    by_image = counts.transpose(2, 0, 1)
-    whole, images = _score(by_image, measure), len(by_image)
-    if images == 1:
-        return np.array([whole])
-    without = [_score(np.delete(by_image, i, axis=0), measure) for i in range(images)]
-    pseudo = whole * images - (images - 1) * np.array(without)
-    shifted: Values = pseudo - pseudo.mean() + whole
-    return shifted
+def _jackknifed(counts: Array, measure: str) -> Values:
+    return pooled.jackknife(lambda each: _score(each, measure), counts.transpose(2, 0, 1))
 
 
 def _score(counts: Array, measure: str) -> float:
