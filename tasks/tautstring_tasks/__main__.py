@@ -16,8 +16,9 @@ from tautstring_tasks.edges.score import score
 from tautstring_tasks.edges.task import Edges
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.nets import AnyTask
+from tautstring_tasks.smooth.task import Smooth
 
-TASKS: tuple[AnyTask, ...] = (Denoise(), Classify(), Edges())
+TASKS: tuple[AnyTask, ...] = (Denoise(), Classify(), Edges(), Smooth())
 
 
 def main() -> None:

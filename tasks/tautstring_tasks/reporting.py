@@ -154,7 +154,7 @@ def _means(task: AnyTask, group: Sequence[Scored]) -> list[str]:
         rows.append([task.arms[arm], str(len(runs)), *cells])
     for arm, results in task.paper(group[0].about).items():
         cells = [f"*{results[name]:g}*" if name in results else "" for name in names]
-        rows.append([f"*{task.arms[arm]}, the paper*", "", *cells])
+        rows.append([f"*{task.arms.get(arm, arm)}, the paper*", "", *cells])
     return table(rows, is_turned=len(names) > _MOST_COLUMNS)
 
 
