@@ -29,7 +29,9 @@ _HEAD_PIXELS = 2**20  # 2 GB in its 256 channels, before and after a convolution
 _START = 0.02  # standard deviation of ResNet's weights
 _VDCNN_CONVOLUTIONS = 20
 _TOLERANCE = 1e-4  # of exact solutions in float32
-_MAP_CHANNELS = 24
+# A multiple of 16: with 24 the weights' gradients of dilated convolutions are NaN in bfloat16, on a
+# CPU, channels last (torch 2.11).
+_MAP_CHANNELS = 32
 _DILATIONS = (1, 2, 4, 8, 4, 1)
 _SOFTPLUS_IS_1 = math.log(math.e - 1)
 # The oracle tries these multiples of its lambda: factors of sqrt(2).
@@ -127,7 +129,7 @@ class ResNet(nn.Module):
             change = self.head(maps)
         else:
             change = in_strips(self.head, maps, _HEAD_BESIDE, _HEAD_PIXELS)
-        result: Tensor = (change.float().tanh() + scaled + 1) * _HALF_RANGE
+        result: Tensor = (change.to(images.dtype).tanh() + scaled + 1) * _HALF_RANGE
         return result
 
     def forward(self, images: Tensor) -> Tensor:
@@ -153,7 +155,7 @@ class VDCNN(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Smooth images."""
-        smoothed: Tensor = images + self.change(images).float()
+        smoothed: Tensor = images + self.change(images).to(images.dtype)
         return smoothed
 
 
@@ -210,7 +212,7 @@ class PredictedLambda(nn.Module):
 
         Of shape (N, 1, H, W-1) and (N, 1, H-1, W).
         """
-        found = self.layers(images / _HALF_RANGE - 1).float()
+        found = self.layers(images / _HALF_RANGE - 1).to(images.dtype)
         if not self.is_map:
             found = found.mean(dim=(1, 2, 3), keepdim=True).expand_as(found)
         lam = self._lam * nn.functional.softplus(found + _SOFTPLUS_IS_1)
