@@ -1,5 +1,6 @@
 # Smoothing, from data to report, on rendered scenes. With TAUTSTRING_BENCHMARK_EPS, the folder of
 # the published data, the reference errors of its 100 test images are computed as well.
+import dataclasses
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from scipy.io import savemat
 from torch import nn
 
 import tautstring_tasks.__main__ as command_line
-from tautstring_tasks import checkpoints, images, pooled, scores
+from tautstring_tasks import checkpoints, images, pooled, reporting, scores
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.nets import make
 from tautstring_tasks.smooth import data, task
@@ -93,6 +94,13 @@ def columns_of(*sums):
     return TASK.columns({"test": stored}, TASK.measures[0])
 
 
+def as_the_whole_split(run):
+    """The scores of two images as if they were those of 100."""
+    sets = {"test": {**run.about["sets"]["test"], "items": 100}}
+    sums = {name: np.tile(values, 50) for name, values in run.scores["test"].items()}
+    return dataclasses.replace(run, about={**run.about, "sets": sets}, scores={"test": sums})
+
+
 def test_sums_are_weighted_by_votes_over_all_pixels_and_colours():
     image = torch.full((1, 3, 1, 2), 10.0, dtype=torch.float64)
     truths = torch.tensor([10.0, 14.0]).double()[:, None, None, None].expand(2, 3, 1, 2)
@@ -139,7 +147,9 @@ def test_results_are_clipped_and_not_rounded(published):
 def test_the_oracle_takes_the_best_result_by_the_truths(scenes):
     found = TASK.tests(scenes, ("test",), TASK.data, TASK.test)["test"]
     sums = {
-        arm: found.score(make(TASK, SmoothOptions(arm=arm), 0), CPU, "float32")["absolute"]
+        arm: found.score(make(TASK, SmoothOptions(arm=arm, lam_alone=20.0), 0), CPU, "float32")[
+            "absolute"
+        ]
         for arm in ("single", "oracle")
     }
     assert (sums["oracle"] < 0.9 * sums["single"]).all()
@@ -341,6 +351,10 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path, capsys):
     assert "Against ResNet, pair by pair, levels" in text
     assert "| TV alone, best lambda of each image (uses its truths) | 1 | " in text
     assert "the paper* |" not in text  # its numbers are those of other test images
+    whole = [as_the_whole_split(scores.load(TASK, file)[0]) for file in results]
+    text = reporting.page(TASK, whole, "", tmp_path)
+    assert "| *L1 smoothing, the paper* |  | *5.76* | *9.89* |" in text
+    assert "| *ResNetTV, the paper* |  | *5.47* | *8.87* |" in text
     photo = data.examples(scenes, "test")[0].image
     net = tmp_path / "tv" / "weights.safetensors"
     run("apply", photo, tmp_path / "smooth.png", "--weights", net)

@@ -1,4 +1,4 @@
-"""Nets for edge-preserving smoothing, with total variation in them, or with hardly anything else.
+"""Nets for edge-preserving smoothing: ResNet with TV layers, VDCNN, exact TV with a learned lambda.
 
 Images have shape (N, 3, H, W) and are in 0..255, both those that nets take and those they return.
 """
@@ -57,8 +57,9 @@ class SmoothOptions:
     """Initial lambda of ResNet's last TV layer; images are in 0..255."""
     lam_inside: float = 0.1
     """Initial lambda of the TV layers in its blocks."""
-    lam_alone: float = 10.0
-    """Initial lambda where there is no ResNet."""
+    lam_alone: float = 6.0
+    """Initial lambda where there is no ResNet: of 12 from 4 to 34, the one with the least WMAE and
+    WRMSE on 100 training images (every fourth)."""
 
     def __post_init__(self) -> None:
         """Reject invalid values."""
