@@ -37,7 +37,9 @@ def page(task: AnyTask, runs: Sequence[Scored], notes: str, pictures: Path) -> s
     for group in groups:
         condition = task.condition(group[0].about)
         lines += [f"## {_joined(condition, _amount(task, group[0]))}", "", _recipe(group[0]), ""]
-        lines += [*_means(task, group), "", *_differences(task, group)]
+        lines += [*_means(task, group), ""]
+        for arm in task.compared_with:
+            lines += _differences(task, group, arm)
     lines += [*_training(task, runs, pictures), task.figures(groups, pictures)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -158,10 +160,10 @@ def _means(task: AnyTask, group: Sequence[Scored]) -> list[str]:
     return table(rows, is_turned=len(names) > _MOST_COLUMNS)
 
 
-def _differences(task: AnyTask, group: Sequence[Scored]) -> list[str]:
-    """Return the table of arms against the baseline, for seeds that both have."""
+def _differences(task: AnyTask, group: Sequence[Scored], compared_with: str) -> list[str]:
+    """Return the table of all other arms against one of them, for seeds that both have."""
     arms = by_arm(task, group)
-    baseline = {run.seed: run for run in arms.pop(BASELINE, [])}
+    baseline = {run.seed: run for run in arms.pop(compared_with, [])}
     measure = task.measures[0]
     names = list(_columns(task, group, measure))
     rows = [["", "seeds", *names]]
@@ -185,13 +187,14 @@ def _differences(task: AnyTask, group: Sequence[Scored]) -> list[str]:
     if len(rows) == 1:
         return []
     unit = "percentage points" if measure.unit == "%" else measure.unit
-    paper = task.paper(group[0].about) if task.is_paper_paired else {}
+    is_papers = task.is_paper_paired and compared_with == BASELINE
+    paper = task.paper(group[0].about) if is_papers else {}
     for arm in (arm for arm in paper if arm != BASELINE):
         gains = {name: paper[arm][name] - paper[BASELINE][name] for name in paper[arm]}
         cells = [f"*{gains[name]:+.1f}*" if name in gains else "" for name in names]
         rows.append([f"*{task.arms[arm]}, the paper*", "", *cells])
     return [
-        f"Against {task.arms[BASELINE]}, pair by pair, {unit} (95 % confidence over seeds "
+        f"Against {task.arms[compared_with]}, pair by pair, {unit} (95 % confidence over seeds "
         f"and {task.items}, bold if the interval excludes 0; for one seed over {task.items} only: "
         "another training may differ by more):",
         "",

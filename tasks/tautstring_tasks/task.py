@@ -27,7 +27,7 @@ Values = npt.NDArray[np.float64]
 # From a net: its scores on a test set by name, each of shape (..., items).
 Score = Callable[[nn.Module, torch.device, Precision], dict[str, Array]]
 
-BASELINE = "none"  # the arm that all others are compared with
+BASELINE = "none"  # the arm without TV, which the paper compares with
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class Task(ABC, Generic[Net, Data, Test]):
     """The default training."""
     arms: ClassVar[Mapping[str, str]]
     """Names of the arms, and how tables call them; `none` is the baseline."""
+    compared_with: ClassVar[tuple[str, ...]] = (BASELINE,)
+    """The arms that all others are compared with."""
     sets: ClassVar[tuple[str, ...]]
     """The test sets."""
     samples: ClassVar[str]

@@ -349,6 +349,7 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path, capsys):
     assert "|  | seeds | test, WMAE | test, WRMSE |" in text
     assert "## 4 channels, 4 blocks, trained for 2 steps of 2 patches" in text
     assert "Against ResNet, pair by pair, levels" in text
+    assert "Against TV alone, one lambda, pair by pair, levels" in text
     assert "| TV alone, best lambda of each image (uses its truths) | 1 | " in text
     assert "the paper* |" not in text  # its numbers are those of other test images
     whole = [as_the_whole_split(scores.load(TASK, file)[0]) for file in results]

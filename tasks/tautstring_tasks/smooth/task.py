@@ -65,6 +65,7 @@ class Smooth(Task[SmoothOptions, PatchOptions, SmoothTest]):
         "map": "TV alone, lambda predicted per edge",
         "oracle": "TV alone, best lambda of each image (uses its truths)",
     }
+    compared_with = ("none", "single")
     sets = ("test",)
     samples = "patches"
     items = "images"
