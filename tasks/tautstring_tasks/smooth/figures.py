@@ -67,7 +67,8 @@ def _inside(name: str, net: ResNet, photo: Tensor, folder: Path) -> str:
         low, high = before[channel].min(), before[channel].max()
         for title, maps in (("before", before), ("after", after)):
             grey = ((maps[channel] - low) / (high - low).clamp(min=1e-12)).clamp(0, 1)
-            shown[f"channel {channel}, {title}"] = grey.cpu().numpy()
+            # As colours, which are drawn as they are: both with the same range.
+            shown[f"channel {channel}, {title}"] = grey[..., None].expand(-1, -1, 3).numpy()
     file = _draw(shown, folder / f"smooth_{name}_maps.png")
     return (
         "## Feature maps before and after a TV-sharp layer\n\n"
