@@ -1,6 +1,6 @@
 # The doors to the project. Each target sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install test docs lint format sanitize fuzz bench bench-gpu clean
+.PHONY: help setup demo install test docs test-docs lint format sanitize fuzz bench bench-gpu clean
 
 PYTHON := .venv/bin/python
 
@@ -8,7 +8,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## install all that any target needs
-	@tools/setup build test docs lint fuzz bench
+	@tools/setup build test docs browser lint fuzz bench
 
 demo:  ## smooth a noisy scene and write out/demo.png
 	@tools/setup build
@@ -45,8 +45,14 @@ test:  ## build and run all tests
 docs:  ## build the site in out/site; a warning or a broken link is an error
 	@tools/setup build test docs
 	$(INSTALL_PACKAGES)
+	@emcmake cmake -S docs/browser -B build/browser -G Ninja > /dev/null
+	@cmake --build build/browser
 	$(PYTHON) -m sphinx -W --keep-going -q docs out/site
 	@echo "site: out/site/index.html"
+
+test-docs: docs  ## test the page that runs the solver, in headless Chromium
+	@tools/setup browser
+	TAUTSTRING_CPU=portable $(PYTHON) -m pytest tests/site
 
 lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy
 	@tools/setup build test lint

@@ -45,7 +45,7 @@ default_role = "py:obj"
 
 html_theme = "furo"
 html_title = f"Tautstring {version}"
-html_static_path = ["static"]
+html_static_path = ["static", "browser/built"]
 html_css_files = ["site.css"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
