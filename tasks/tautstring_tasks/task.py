@@ -27,6 +27,8 @@ Values = npt.NDArray[np.float64]
 # From a net: its scores on a test set by name, each of shape (..., items).
 Score = Callable[[nn.Module, torch.device, Precision], dict[str, Array]]
 
+PaperResults = dict[str, dict[str, tuple[float, ...]]]
+
 BASELINE = "none"  # the arm without TV, which the paper compares with
 
 
@@ -54,6 +56,7 @@ class Measure:
     unit: str
     digits: int
     scale: float = 1.0  # from scores to the unit
+    is_compared: bool = False  # the main score always is
 
 
 class Task(ABC, Generic[Net, Data, Test]):
@@ -141,8 +144,11 @@ class Task(ABC, Generic[Net, Data, Test]):
         """Name what a study varies besides arms and seeds, for the page; may be empty."""
         return ""
 
-    def paper(self, about: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return the paper's results by arm and column, in the measure's unit."""
+    def paper(self, about: Mapping[str, Any]) -> PaperResults:
+        """Return the paper's results by arm and column: of the first measures, in their units.
+
+        An arm may also be a method that is none of the task's arms.
+        """
         return {}
 
     is_paper_paired: ClassVar[bool] = False

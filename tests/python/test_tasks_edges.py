@@ -168,7 +168,7 @@ def test_train_evaluate_report_and_apply(run, scenes, tmp_path, capsys):
     run("report", out, "--out", tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
     assert "ODS (OIS) (AP), means over images" in text
-    assert "| *DexiNed, the paper* |  | *0.859* |  |  |  |  |  |" in text
+    assert "| *DexiNed, the paper* |  | *0.859 (0.867) (0.905)* |  |  |  |  |  |" in text
     assert all(f"images/edges_{kind}.svg" in text for kind in ("losses", "lambdas", "curves1"))
     crispness = found.scores["BIPED"]["crispness"].mean()
     assert f"| DexiNed + TV | 1 | {crispness:.3f} |" in text
@@ -189,6 +189,20 @@ def test_the_page_shows_maps_of_the_packages_nets(run, scenes, tmp_path, monkeyp
     assert "images/edges_maps.png" in figures.pictures(TASK, tmp_path)
     height, width, _ = images.read(tmp_path / "edges_maps.png").shape
     assert (height, width) == (640, 1200)  # two rows of image, truth, and a map per net
+
+
+def test_all_three_scores_are_compared(run, scenes, tmp_path):
+    results = []
+    for arm in ("none", "tv"):
+        place = tmp_path / arm
+        run("train", "--data", scenes, "--out", place, "--arm", arm, *SMALL, "--steps", 1)
+        results.append(place / "scores.npz")
+        where = ["--data", scenes, "--weights", place / "weights.safetensors", "--sets", "BIPED"]
+        run("evaluate", *where, "--out", results[-1])
+    run("report", *results, "--out", tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text()
+    for name in ("ODS", "OIS", "AP"):
+        assert f"Against DexiNed, pair by pair, {name} (95 % confidence" in text
 
 
 def test_photos_of_any_size_are_drawn(run, scenes, tmp_path):

@@ -348,8 +348,8 @@ def test_train_evaluate_report_and_apply(run, train, scenes, tmp_path, capsys):
     text = (tmp_path / "page.md").read_text()
     assert "|  | seeds | test, WMAE | test, WRMSE |" in text
     assert "## 4 channels, 4 blocks, trained for 2 steps of 2 patches" in text
-    assert "Against ResNet, pair by pair, levels" in text
-    assert "Against TV alone, one lambda, pair by pair, levels" in text
+    assert "Against ResNet, pair by pair, Error, levels" in text
+    assert "Against TV alone, one lambda, pair by pair, Error, levels" in text
     assert "| TV alone, best lambda of each image (uses its truths) | 1 | " in text
     assert "the paper* |" not in text  # its numbers are those of other test images
     whole = [as_the_whole_split(scores.load(TASK, file)[0]) for file in results]
@@ -366,8 +366,8 @@ def test_the_papers_columns_are_those_of_all_test_images():
     def paper(items):
         return TASK.paper({"sets": {"test": {"items": items}}})
 
-    assert paper(100)["tv"] == {"test, WMAE": 5.47, "test, WRMSE": 8.87}
-    assert paper(100)["L1 smoothing"] == {"test, WMAE": 5.76, "test, WRMSE": 9.89}
+    assert paper(100)["tv"] == {"test, WMAE": (5.47,), "test, WRMSE": (8.87,)}
+    assert paper(100)["L1 smoothing"] == {"test, WMAE": (5.76,), "test, WRMSE": (9.89,)}
     assert paper(11) == {}
     assert TASK.paper({"sets": {"train": {"items": 100}}}) == {}
 

@@ -30,14 +30,14 @@ from tautstring_tasks.images import Pixels
 from tautstring_tasks.patches import Patches
 from tautstring_tasks.recipes import Recipe
 from tautstring_tasks.sites import CONTROLS
-from tautstring_tasks.task import Measure, Task, TestSet, Training, Values
+from tautstring_tasks.task import Measure, PaperResults, Task, TestSet, Training, Values
 
 # By arm and sigma: PSNR on the test sets.
-_PAPER = {
-    ("none", 25): {"CBSD68": 31.24, "Kodak24": 32.14, "McMaster": 31.52},
-    ("none", 50): {"CBSD68": 27.95, "Kodak24": 28.95, "McMaster": 28.62},
-    ("both", 25): {"CBSD68": 31.26, "Kodak24": 32.15, "McMaster": 32.32},
-    ("both", 50): {"CBSD68": 28.07, "Kodak24": 29.09, "McMaster": 29.35},
+_PAPER: dict[tuple[str, int], dict[str, tuple[float, ...]]] = {
+    ("none", 25): {"CBSD68": (31.24,), "Kodak24": (32.14,), "McMaster": (31.52,)},
+    ("none", 50): {"CBSD68": (27.95,), "Kodak24": (28.95,), "McMaster": (28.62,)},
+    ("both", 25): {"CBSD68": (31.26,), "Kodak24": (32.15,), "McMaster": (32.32,)},
+    ("both", 50): {"CBSD68": (28.07,), "Kodak24": (29.09,), "McMaster": (29.35,)},
 }
 _PHOTO = (slice(0, 200), slice(100, 340))  # of scikit-image's astronaut: her face
 
@@ -140,7 +140,7 @@ class Denoise(Task[ModelOptions, NoiseOptions, DenoiseTest]):
         against = f", trained against {trained:g}" if trained != tested else ""
         return f"sigma {tested:g}{against}"
 
-    def paper(self, about: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    def paper(self, about: Mapping[str, Any]) -> PaperResults:
         """Return the paper's PSNR for this noise."""
         return {arm: psnr for (arm, sigma), psnr in _PAPER.items() if sigma == _tested_sigma(about)}
 

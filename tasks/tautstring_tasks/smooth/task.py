@@ -22,7 +22,7 @@ from tautstring_tasks.sites import CONTROLS
 from tautstring_tasks.smooth import data as eps
 from tautstring_tasks.smooth.data import Batch, Example, PatchOptions, Split, VotedPatches
 from tautstring_tasks.smooth.model import Oracle, SmoothOptions, make_net
-from tautstring_tasks.task import Measure, Task, TestSet, Training, Values
+from tautstring_tasks.task import Measure, PaperResults, Task, TestSet, Training, Values
 
 WMAE, WRMSE = "WMAE", "WRMSE"
 _SPLITS: dict[str, Split] = {"test": "test", "train": "train"}
@@ -139,12 +139,15 @@ class Smooth(Task[SmoothOptions, PatchOptions, SmoothTest]):
         """Return the size of the net."""
         return f"{about['model']['channels']} channels, {about['model']['blocks']} blocks"
 
-    def paper(self, about: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    def paper(self, about: Mapping[str, Any]) -> PaperResults:
         """Return the paper's errors, if these are comparable."""
         if about["sets"].get("test", {}).get("items") != _WHOLE_TEST:
             return {}
         columns = (f"test, {WMAE}", f"test, {WRMSE}")
-        return {arm: dict(zip(columns, found, strict=True)) for arm, found in _PAPER.items()}
+        return {
+            arm: {column: (error,) for column, error in zip(columns, found, strict=True)}
+            for arm, found in _PAPER.items()
+        }
 
     def figures(self, groups: Sequence[Sequence[Any]], folder: Path) -> str:
         """Plot what the package's nets do to a photo."""
