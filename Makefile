@@ -1,6 +1,6 @@
 # The doors to the project. Each target sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format sanitize fuzz bench bench-gpu clean
+.PHONY: help setup demo install test docs test-docs lint format sanitize fuzz bench bench-gpu clean
 
 PYTHON := .venv/bin/python
 
@@ -8,7 +8,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## install all that any target needs
-	@tools/setup build test lint fuzz bench
+	@tools/setup build test docs browser lint fuzz bench
 
 demo:  ## smooth a noisy scene and write out/demo.png
 	@tools/setup build
@@ -16,6 +16,16 @@ demo:  ## smooth a noisy scene and write out/demo.png
 	@cmake --build --preset release --target tautstring_cli tautstring_demo
 	@mkdir -p out
 	@build/release/examples/tautstring_demo out/demo.png
+	@echo "the command: build/release/cli/tautstring; make install puts it into PREFIX/bin"
+
+PREFIX ?= $(HOME)/.local
+
+install:  ## install the command, headers and library; PREFIX=... is where (~/.local)
+	@tools/setup build
+	@cmake --preset release -DTAUTSTRING_CUDA=OFF > /dev/null
+	@cmake --build --preset release
+	@cmake --install build/release --prefix $(PREFIX) > /dev/null
+	@$(PREFIX)/bin/tautstring --version && echo "installed in $(PREFIX)/bin"
 
 # Without CUDA: the C++ tests cover its kernels, and compiling them takes minutes.
 PIP_INSTALL := $(PYTHON) -m pip install --quiet --no-build-isolation --no-deps
@@ -31,6 +41,18 @@ test:  ## build and run all tests
 	$(INSTALL_PACKAGES)
 	TAUTSTRING_DENOISE=$(CURDIR)/build/dev/examples/tautstring_denoise OMP_NUM_THREADS=1 \
 	  $(PYTHON) -m pytest --numprocesses=auto --maxprocesses=8
+
+docs:  ## build the site in out/site; a warning or a broken link is an error
+	@tools/setup build test docs
+	$(INSTALL_PACKAGES)
+	@emcmake cmake -S docs/browser -B build/browser -G Ninja > /dev/null
+	@cmake --build build/browser
+	$(PYTHON) -m sphinx -W --keep-going -q docs out/site
+	@echo "site: out/site/index.html"
+
+test-docs: docs  ## test the page that runs the solver, in headless Chromium
+	@tools/setup browser
+	TAUTSTRING_CPU=portable $(PYTHON) -m pytest tests/site
 
 lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy
 	@tools/setup build test lint

@@ -13,7 +13,8 @@ DIRECT = "direct"
 PARTS = ("forward", "backward", "total")
 NET_STEPS = ("eager", "compiled", "eager_bf16", "graphs_bf16")
 CALLS = {"0.05": 4, "1": 9, "10": 7}  # times faster than the fastest peer
-NET_GOALS = {"all_conv_half": 1.75}  # times the step without TV, in bfloat16
+LAYOUT_GOAL = 1.15  # times the contiguous rows
+NET_GOALS = {"all_conv_half": 1.75, "all_conv_half_gelu": 1.75}  # times the step without TV
 GROWING = {
     "growth_n": "How time grows with the length of 16 rows",
     "growth_rows": "How time grows with the number of rows of 32",
@@ -32,6 +33,7 @@ def sections(measurements: Measurements) -> list[Section]:
     found = [Section("Table 1: others against our direct solver", list(_table1(run, medians)))]
     calls = Section("One signal, called from Python, with fresh results", list(_calls(run)))
     found.append(calls)
+    found.append(Section("Rows and columns, channels last against contiguous", list(_layouts(run))))
     for group, title in GROWING.items():
         found.append(Section(f"{title}: against a copy", list(_against_copy(run, group))))
     found.append(Section("A training step's memory and time", list(_memory(run, medians))))
@@ -46,6 +48,21 @@ def _calls(run: Run) -> Iterator[DeviceComparison]:
             ours = run.get(case, who)
             goal = 1 / CALLS[lam_of(case)] if who == "torch:fp32" else None
             yield DeviceComparison(f"{case} {who}", ours, name, fastest, goal)
+
+
+def _layouts(run: Run) -> Iterator[DeviceComparison]:
+    others = {
+        "rows:channels_last": LAYOUT_GOAL,
+        "columns:channels_last": LAYOUT_GOAL,
+        "columns:contiguous": None,
+        "conversion:contiguous": None,
+    }
+    for case in run.cases("layout"):
+        contiguous = run.get(case, "rows:contiguous")
+        for who, goal in others.items():
+            yield DeviceComparison(
+                f"{case} {who}", run.get(case, who), "rows:contiguous", contiguous, goal
+            )
 
 
 def _who(medians: dict[str, Median], case: str) -> list[str]:

@@ -15,13 +15,14 @@ import torch
 from measurements import Median
 
 import tautstring
-from study import calls, data, growth, memory, nets, table1
+from study import calls, data, growth, layouts, memory, nets, table1
 from study.benchmark import Benchmark, measure
 from study.timing import Timer
 
 PARTS: dict[str, Callable[[str], Iterator[Benchmark]]] = {
     "table1": table1.benchmarks,
     "calls": calls.benchmarks,
+    "layouts": layouts.benchmarks,
     "growth": growth.benchmarks,
     "memory": memory.benchmarks,
     "nets": nets.benchmarks,

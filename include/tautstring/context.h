@@ -73,8 +73,19 @@ struct Context {
   void* workspace = nullptr;       // scratch memory, aligned to 64 bytes; its size is what
   std::size_t workspace_size = 0;  // prox_tv1d_workspace or prox_tv2d_workspace returns; null: the
                                    // call allocates its own (CPU) or fails (CUDA, where calls never
-                                   // allocate)
+                                   // allocate). See also release_scratch
   Interrupt* interrupt = nullptr;  // null: the call runs to its end (CUDA: always)
 };
+
+/// The most scratch memory in bytes that the library keeps between calls.
+inline constexpr std::size_t kMostKeptScratch = std::size_t{64} << 20;
+
+/// Frees the scratch memory that the library keeps between calls.
+///
+/// A call on the CPU without a workspace keeps its scratch memory for later calls on any thread,
+/// because getting fresh memory from the system takes time. The process keeps at most
+/// kMostKeptScratch; a call that needs more returns its memory at once. Calls that run at the same
+/// time are not affected, and keep theirs when they return.
+TAUTSTRING_API void release_scratch() noexcept;
 
 }  // namespace tautstring

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tautstring.functional import lam_max as lam_max
     from tautstring.functional import prox_tv1d as prox_tv1d
     from tautstring.functional import prox_tv2d as prox_tv2d
+    from tautstring.functional import release_scratch as release_scratch
     from tautstring.functional import segments1d as segments1d
     from tautstring.functional import show_config as show_config
     from tautstring.functional import tv as tv
@@ -41,6 +42,7 @@ _HOME_OF = {
     "lam_max": "functional",
     "prox_tv1d": "functional",
     "prox_tv2d": "functional",
+    "release_scratch": "functional",
     "segments1d": "functional",
     "show_config": "functional",
     "tv": "functional",

@@ -64,6 +64,10 @@ _library.tautstring_set_stop_check.argtypes = (ctypes.c_void_p,)
 _library.tautstring_set_stop_check.restype = None
 _library.tautstring_set_stop_check(_numpy.stops_for_signal)
 
+release_scratch = _library.tautstring_release_scratch
+release_scratch.argtypes = ()
+release_scratch.restype = None
+
 # Prefixes of the op library's errors that Python converts to other exceptions.
 INVALID_ARGUMENT = _text("tautstring_invalid_argument")
 INTERRUPTED = _text("tautstring_interrupted")

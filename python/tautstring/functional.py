@@ -4,7 +4,7 @@ The objective, for every row of ``x`` along ``dim`` independently, is::
 
     prox(x, lam) = argmin_y 1/2 sum_i weight_i (y_i - x_i)^2 + sum_i lam_i |y_{i+1} - y_i|
 
-(`prox_tv2d` does the same for images, with differences along rows and along columns.)
+(`tautstring.prox_tv2d` does the same for images, with differences along rows and along columns.)
 
 The solution is exact, takes time linear in the row length, and is the same bit for bit
 from run to run and for any number of threads. These arguments mean the same in all
@@ -86,6 +86,7 @@ __all__ = [
     "lam_max",
     "prox_tv1d",
     "prox_tv2d",
+    "release_scratch",
     "segments1d",
     "show_config",
     "tv",
@@ -711,3 +712,21 @@ def show_config() -> Config:
         torch=str(torch.__version__),
         torch_cuda=torch.version.cuda,
     )
+
+
+def release_scratch() -> None:
+    """Free the scratch memory that calls on the CPU keep for later calls.
+
+    Keeping it saves the time that fresh memory takes. At most 64 MiB are kept, by calls on
+    any thread; calls on NumPy arrays keep as much, which is freed, too. On CUDA scratch
+    memory comes from torch's allocator and is not kept.
+
+    Examples
+    --------
+    >>> import tautstring
+    >>> tautstring.release_scratch()
+    """
+    from tautstring import _numpy
+
+    _extension.release_scratch()
+    _numpy.release_scratch()

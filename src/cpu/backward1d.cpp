@@ -63,10 +63,10 @@ Status backward1d(const Backward1d& call, const Context& context) noexcept {
   }
   if (solved.rows.count == 0) return {};
   const CallMemory memory(
-      has_float64(call) ? bytes_in<double>(call, context) : bytes_in<float>(call, context),
+      {has_float64(call) ? bytes_in<double>(call, context) : bytes_in<float>(call, context)},
       context);
   if (!memory.status().ok()) return memory.status();
-  sum_segments(call, memory.block(), context);
+  sum_segments(call, memory.blocks().working, context);
   return {};
 }
 

@@ -1,5 +1,6 @@
 // Forward on the CPU: batches of rows on the fast path, single rows by the careful solver.
 #include <algorithm>
+#include <atomic>
 
 #include "cpu/cpu_backend.h"
 #include "cpu/long_row.h"
@@ -54,17 +55,24 @@ class ForwardChunks {
   RowBatch<double> wide_;
 };
 
+TileLayout tile_layout(const Forward1d& call, const Context& context) noexcept {
+  TileLayout layout(call.rows, concurrency(context));
+  layout.per_edge = is_per_edge(call.lam);
+  layout.narrow = size_of(call.x.dtype) == sizeof(std::uint16_t);
+  return layout;
+}
+
 template <class T>
 void forward_in_tiles(const Forward1d& call, std::byte* block, const Context& context) noexcept {
-  const TileLayout layout(call.rows, concurrency(context));
+  const TileLayout layout = tile_layout(call, context);
   const CpuTarget& target = chosen_cpu_target();
   for_each_chunk(Sharing(call.rows.count, layout.rows, context), block,
                  ForwardChunks<T>::scratch_bytes(layout), context,
                  [&](Scratch& scratch) { return ForwardChunks<T>(call, target, layout, scratch); });
 }
 
-std::size_t tiles_bytes(const Rows& rows, const Context& context) noexcept {
-  const TileLayout layout(rows, concurrency(context));
+std::size_t tiles_bytes(const TileLayout& layout, const Rows& rows,
+                        const Context& context) noexcept {
   const Sharing sharing(rows.count, layout.rows, context);
   return ForwardChunks<double>::scratch_bytes(layout) * static_cast<std::size_t>(sharing.tasks);
 }
@@ -73,30 +81,48 @@ std::size_t tiles_bytes(const Rows& rows, const Context& context) noexcept {
 template <class T>
 class LongRows {
  public:
-  /// All solvers of a row share the same memory, as they are used one after the other.
-  LongRows(const Forward1d& call, const CpuTarget& target, Scratch scratch, int tasks) noexcept
-      : scratch_(scratch, call.rows.n, tasks),
-        wide_scratch_(scratch, call.rows.n, tasks),
-        rows_(call, target, scratch_),
-        wide_(call, target, wide_scratch_),
-        careful_(call, RowScratch(scratch, call.rows.n, false)) {}
+  LongRows(const Forward1d& call, const CpuTarget& target, Scratch working, Scratch spare,
+           const LongRowLayout& layout) noexcept
+      : call_(call), target_(target), working_(working), spare_(spare), layout_(layout) {}
 
   void solve(std::int64_t row, const Context& threads) noexcept {
-    RowPath path = rows_.solve(row, threads);
-    if (path == RowPath::wide) path = wide_.solve(row, threads);
-    if (path == RowPath::unusual && !is_interrupted(threads)) careful_(row);
+    RowPath path = solve_in<T>(row, layout_, threads);
+    if (path == RowPath::wide) path = solve_in<double>(row, wide_layout(layout_), threads);
+    if (path == RowPath::unusual && !is_interrupted(threads)) solve_carefully(row);
   }
 
-  static std::size_t scratch_bytes(std::int32_t n, int tasks) noexcept {
-    return std::max(LongRowScratch<double>::bytes(n, tasks), row_scratch_bytes(n, false));
+  static MemorySize memory_size(const LongRowLayout& layout) noexcept {
+    const MemorySize size = LongRowScratch<T>::size(layout);
+    const MemorySize wide = LongRowScratch<double>::size(wide_layout(layout));
+    const std::size_t careful = row_scratch_bytes(layout.n, false);
+    return {std::max(size.working, wide.working), std::max({size.spare, wide.spare, careful})};
   }
 
  private:
-  LongRowScratch<T> scratch_;
-  LongRowScratch<double> wide_scratch_;
-  LongRow<T> rows_;
-  LongRow<double> wide_;
-  ForwardWorker careful_;
+  static LongRowLayout wide_layout(LongRowLayout layout) noexcept {
+    layout.staged = false;
+    return layout;
+  }
+
+  // All solvers of a row share the same memory, as they are used one after the other.
+  template <class Arithmetic>
+  [[nodiscard]] RowPath solve_in(std::int64_t row, const LongRowLayout& layout,
+                                 const Context& threads) noexcept {
+    Scratch working = working_;
+    Scratch spare = spare_;
+    const LongRowScratch<Arithmetic> scratch(working, spare, layout);
+    return LongRow<Arithmetic>(call_, target_, scratch).solve(row, threads);
+  }
+  void solve_carefully(std::int64_t row) noexcept {
+    Scratch spare = spare_;
+    ForwardWorker(call_, RowScratch(spare, layout_.n, false))(row);
+  }
+
+  const Forward1d& call_;
+  const CpuTarget& target_;
+  const Scratch working_;
+  const Scratch spare_;
+  const LongRowLayout layout_;
 };
 
 /// Whether threads share the rows (if there are enough of them) or work on each row together.
@@ -104,39 +130,70 @@ bool shares_rows(const Rows& rows, const Context& context) noexcept {
   return rows.count >= concurrency(context);
 }
 
-std::size_t long_rows_bytes(const Rows& rows, const Context& context) noexcept {
-  const int threads = concurrency(context);
-  return shares_rows(rows, context)
-             ? LongRows<double>::scratch_bytes(rows.n, 1) * static_cast<std::size_t>(threads)
-             : LongRows<double>::scratch_bytes(rows.n, threads);
+/// The layout for any rows of that length.
+LongRowLayout long_row_layout(const Rows& rows, const Context& context) noexcept {
+  return {.n = rows.n, .tasks = shares_rows(rows, context) ? 1 : concurrency(context)};
 }
 
 template <class T>
-void forward_long_rows(const Forward1d& call, std::byte* block, const Context& context) noexcept {
+LongRowLayout long_row_layout(const Forward1d& call, const Context& context) noexcept {
+  const auto is_plain = [](const auto& array) {
+    return array.dtype == kDType<T> && array.stride == 1;
+  };
+  LongRowLayout layout = long_row_layout(call.rows, context);
+  layout.staged = !is_plain(call.x) || !is_plain(call.y);
+  layout.per_edge = is_per_edge(call.lam);
+  return layout;
+}
+
+template <class T>
+MemorySize long_rows_size(const LongRowLayout& layout, const Rows& rows,
+                          const Context& context) noexcept {
+  const auto [working, spare] = LongRows<T>::memory_size(layout);
+  const std::size_t rows_at_a_time =
+      shares_rows(rows, context) ? static_cast<std::size_t>(concurrency(context)) : 1;
+  return {working * rows_at_a_time, spare * rows_at_a_time};
+}
+
+template <class T>
+void forward_long_rows(const Forward1d& call, const MemoryBlocks& blocks,
+                       const Context& context) noexcept {
   const CpuTarget& target = chosen_cpu_target();
+  const auto layout = long_row_layout<T>(call, context);
   if (shares_rows(call.rows, context)) {
     const Context one_thread = {.interrupt = context.interrupt};
-    for_each_chunk(Sharing(call.rows.count, 1, context), block,
-                   LongRows<double>::scratch_bytes(call.rows.n, 1), context, [&](Scratch& scratch) {
-                     return [rows = LongRows<T>(call, target, scratch, 1), &one_thread](
-                                std::int64_t row, std::int64_t) mutable {
-                       rows.solve(row, one_thread);
-                     };
-                   });
+    const MemorySize size = LongRows<T>::memory_size(layout);
+    std::atomic<std::byte*> next_spare{blocks.spare};
+    for_each_chunk(
+        Sharing(call.rows.count, 1, context), blocks.working, size.working, context,
+        [&](Scratch& working) {
+          const Scratch spare(next_spare.fetch_add(static_cast<std::ptrdiff_t>(size.spare)));
+          return [rows = LongRows<T>(call, target, working, spare, layout), &one_thread](
+                     std::int64_t row, std::int64_t) mutable { rows.solve(row, one_thread); };
+        });
     return;
   }
-  LongRows<T> rows(call, target, Scratch(block), concurrency(context));
+  LongRows<T> rows(call, target, Scratch(blocks.working), Scratch(blocks.spare), layout);
   for (std::int64_t row = 0; row < call.rows.count && !is_interrupted(context); ++row) {
     rows.solve(row, context);
   }
 }
 
 template <class T>
-void forward_in(const Forward1d& call, std::byte* block, const Context& context) noexcept {
+MemorySize size_in(const Forward1d& call, const Context& context) noexcept {
   if (call.rows.n > kLongRow) {
-    forward_long_rows<T>(call, block, context);
+    return long_rows_size<T>(long_row_layout<T>(call, context), call.rows, context);
+  }
+  return {tiles_bytes(tile_layout(call, context), call.rows, context)};
+}
+
+template <class T>
+void forward_in(const Forward1d& call, const MemoryBlocks& blocks,
+                const Context& context) noexcept {
+  if (call.rows.n > kLongRow) {
+    forward_long_rows<T>(call, blocks, context);
   } else {
-    forward_in_tiles<T>(call, block, context);
+    forward_in_tiles<T>(call, blocks.working, context);
   }
 }
 
@@ -147,39 +204,46 @@ bool are_careful(const Forward1d& call) noexcept {
   return call.weight.given || copies || too_long;
 }
 
-std::size_t call_bytes(const Forward1d& call, const Context& context) noexcept {
-  return are_careful(call) ? row_tasks_bytes(call.rows, call.weight.given, context)
-                           : forward1d_workspace(call.rows, context);
+MemorySize call_size(const Forward1d& call, const Context& context) noexcept {
+  if (are_careful(call)) return {row_tasks_bytes(call.rows, call.weight.given, context)};
+  return call.x.dtype == DType::float64 ? size_in<double>(call, context)
+                                        : size_in<float>(call, context);
 }
 
-void solve_rows(const Forward1d& call, std::byte* block, const Context& context) noexcept {
+void solve_rows(const Forward1d& call, const MemoryBlocks& blocks,
+                const Context& context) noexcept {
   if (are_careful(call)) {
-    for_each_row<ForwardWorker>(call, call.rows, call.weight.given, block, context);
+    for_each_row<ForwardWorker>(call, call.rows, call.weight.given, blocks.working, context);
   } else if (call.x.dtype == DType::float64) {
-    forward_in<double>(call, block, context);
+    forward_in<double>(call, blocks, context);
   } else {
-    forward_in<float>(call, block, context);
+    forward_in<float>(call, blocks, context);
   }
 }
 
 }  // namespace
 
 std::size_t forward1d_workspace(const Rows& rows, const Context& context) noexcept {
-  return rows.n > kLongRow ? long_rows_bytes(rows, context) : tiles_bytes(rows, context);
+  if (rows.n <= kLongRow) {
+    return tiles_bytes(TileLayout(rows, concurrency(context)), rows, context);
+  }
+  const LongRowLayout layout = long_row_layout(rows, context);
+  return std::max(long_rows_size<float>(layout, rows, context).total(),
+                  long_rows_size<double>(layout, rows, context).total());
 }
 
 Status forward1d(const Forward1d& call, const Context& context) noexcept {
   if (const Status status = check_lam(call.lam, call.rows); !status.ok()) return status;
   if (const Status status = check_weight(call.weight, call.rows); !status.ok()) return status;
   if (call.rows.n == 0 || call.rows.count == 0) return {};  // nothing to write
-  const CallMemory memory(call_bytes(call, context), context);
+  const CallMemory memory(call_size(call, context), context);
   if (!memory.status().ok()) return memory.status();
-  solve_rows(call, memory.block(), context);
+  solve_rows(call, memory.blocks(), context);
   return {};
 }
 
 void forward1d_checked(const Forward1d& call, const Context& context) noexcept {
-  solve_rows(call, static_cast<std::byte*>(context.workspace), context);
+  solve_rows(call, blocks_of(context.workspace, call_size(call, context)), context);
 }
 
 }  // namespace tautstring::detail

@@ -53,13 +53,15 @@ class ImageTasks {
   /// and the end of the images that are taken at a time.
   template <class MakeWorker>
   [[nodiscard]] Status run(const MakeWorker& make_worker) const noexcept {
-    const CallMemory memory(bytes(), call_context_, kWorkspace2d);
+    const CallMemory memory({bytes()}, call_context_, kWorkspace2d);
     if (!memory.status().ok()) return memory.status();
-    for_each_chunk(sharing_, memory.block(), task_bytes_, images_context_, [&](Scratch& scratch) {
-      Context passes = passes_;
-      passes.workspace = scratch.take<std::byte>(static_cast<std::int64_t>(passes.workspace_size));
-      return make_worker(scratch, passes);
-    });
+    for_each_chunk(sharing_, memory.blocks().working, task_bytes_, images_context_,
+                   [&](Scratch& scratch) {
+                     Context passes = passes_;
+                     passes.workspace =
+                         scratch.take<std::byte>(static_cast<std::int64_t>(passes.workspace_size));
+                     return make_worker(scratch, passes);
+                   });
     return {};
   }
 

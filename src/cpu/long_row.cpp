@@ -107,43 +107,40 @@ void for_each_end(const RowTile& tile, const Use& use) {
 }  // namespace
 
 template <class T>
-LongRowScratch<T>::LongRowScratch(Scratch scratch, std::int32_t n, int task_count) noexcept {
-  cut(scratch, n, task_count);
-}
-
-template <class T>
-std::size_t LongRowScratch<T>::bytes(std::int32_t n, int task_count) noexcept {
-  Scratch counter(nullptr);
-  LongRowScratch().cut(counter, n, task_count);
-  return counter.used();
-}
-
-template <class T>
-void LongRowScratch<T>::cut(Scratch& scratch, std::int32_t n, int task_count) noexcept {
-  const std::int64_t samples = n + 2 * kSegmentSlack;
-  const std::int64_t most_cuts = CutPlan::most(n);
+LongRowScratch<T>::LongRowScratch(Scratch& working, Scratch& spare,
+                                  const LongRowLayout& layout) noexcept {
+  const std::int64_t samples = layout.n + 2 * kSegmentSlack;
+  const std::int64_t most_cuts = CutPlan::most(layout.n);
   const auto behind = [](auto* array, std::int64_t count) {
     return array == nullptr ? array : array + count;
   };
-  x = scratch.take<T>(samples);
-  edge_lam = behind(scratch.take<T>(samples), kSegmentSlack);
-  codes = scratch.take<Code>(samples + (most_cuts + 1) * kTileGap);
-  knots = scratch.take<Knot>(2 * std::int64_t{n});
-  cuts = scratch.take<Cut>(most_cuts);
-  tiles = scratch.take<RowTile>(most_cuts + 1);
-  tasks = scratch.take<PieceScratch<T>>(task_count);
-  for (int i = 0; i < task_count; ++i) {
+  tasks = working.take<PieceScratch<T>>(layout.tasks);
+  for (int i = 0; i < layout.tasks; ++i) {
     PieceScratch<T> task;
-    task.jobs = JobScratch<T>(scratch);
-    task.codes = behind(scratch.take<Code>(kLongTile + 2 * kSegmentSlack), kSegmentSlack);
-    task.knots = scratch.take<Knot>(2 * std::int64_t{kLongPiece});
+    task.jobs = JobScratch<T>(working);
+    task.codes = behind(working.take<Code>(kLongTile + 2 * kSegmentSlack), kSegmentSlack);
+    task.knots = working.take<Knot>(2 * std::int64_t{kLongPiece});
     const std::int64_t segments =
         2 * std::int64_t{kLongestStretch} + std::int64_t{2} * kSegmentSlack;
-    task.segments.starts = scratch.take<SegmentStart>(segments);
-    task.segments.values = behind(scratch.take<T>(segments), kSegmentSlack);
-    task.segments.lam = behind(scratch.take<T>(segments), kSegmentSlack);
+    task.segments.starts = working.take<SegmentStart>(segments);
+    task.segments.values = behind(working.take<T>(segments), kSegmentSlack);
+    task.segments.lam = behind(working.take<T>(segments), kSegmentSlack);
     if (tasks != nullptr) tasks[i] = task;
   }
+  cuts = working.take<Cut>(most_cuts);
+  tiles = working.take<RowTile>(most_cuts + 1);
+  codes = working.take<Code>(samples + (most_cuts + 1) * kTileGap);
+  x = (layout.staged ? working : spare).template take<T>(samples);
+  if (layout.per_edge) edge_lam = behind(working.take<T>(samples), kSegmentSlack);
+  knots = spare.take<Knot>(2 * std::int64_t{layout.n});
+}
+
+template <class T>
+MemorySize LongRowScratch<T>::size(const LongRowLayout& layout) noexcept {
+  Scratch working(nullptr);
+  Scratch spare(nullptr);
+  LongRowScratch(working, spare, layout);
+  return {working.used(), spare.used()};
 }
 
 template <class T>

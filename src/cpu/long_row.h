@@ -13,6 +13,7 @@
 
 #include "backend.h"
 #include "cpu/bounded_lam.h"
+#include "cpu/call_memory.h"
 #include "cpu/row_cuts.h"
 #include "cpu/row_path.h"
 #include "cpu/targets.h"
@@ -49,23 +50,28 @@ struct PieceScratch {
   SegmentList<T> segments;
 };
 
+/// What the scratch memory of long rows must suffice for.
+struct LongRowLayout {
+  std::int32_t n;
+  int tasks;
+  bool staged = true;  // every row is copied in or out
+  bool per_edge = true;
+};
+
+/// The scratch memory of a row. Most rows touch only what comes from `working`.
 template <class T>
 struct LongRowScratch {
-  LongRowScratch(Scratch scratch, std::int32_t n, int task_count) noexcept;
+  LongRowScratch(Scratch& working, Scratch& spare, const LongRowLayout& layout) noexcept;
 
-  static std::size_t bytes(std::int32_t n, int task_count) noexcept;
+  static MemorySize size(const LongRowLayout& layout) noexcept;
 
-  T* x = nullptr;  // if the row is not contiguous in T; then y, if y is not
-  T* edge_lam = nullptr;
-  Code* codes = nullptr;
-  Knot* knots = nullptr;  // 2 per sample: a long piece uses those of its samples
+  PieceScratch<T>* tasks = nullptr;
   Cut* cuts = nullptr;
   RowTile* tiles = nullptr;
-  PieceScratch<T>* tasks = nullptr;
-
- private:
-  LongRowScratch() = default;
-  void cut(Scratch& scratch, std::int32_t n, int task_count) noexcept;
+  Code* codes = nullptr;
+  T* x = nullptr;  // if the row is not contiguous in T, or has an offset; then y, if y is not
+  T* edge_lam = nullptr;
+  Knot* knots = nullptr;  // 2 per sample: a long piece uses those of its samples
 };
 
 /// Solves rows of a forward call, one after the other, each with all threads.

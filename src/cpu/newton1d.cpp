@@ -241,10 +241,10 @@ Status newton1d(const NewtonForward1d& call, const Context& context) noexcept {
   if (const Status status = check_lam(call.problem.lam, rows); !status.ok()) return status;
   if (rows.count == 0) return {};
   const std::size_t task_bytes = NewtonChunks::scratch_bytes(rows.n);
-  const CallMemory memory(newton1d_workspace(rows, context), context, kWorkspaceNewton1d);
+  const CallMemory memory({newton1d_workspace(rows, context)}, context, kWorkspaceNewton1d);
   if (!memory.status().ok()) return memory.status();
   const CpuTarget& target = chosen_cpu_target();
-  for_each_chunk(share_lanes(rows, context), memory.block(), task_bytes, context,
+  for_each_chunk(share_lanes(rows, context), memory.blocks().working, task_bytes, context,
                  [&](Scratch& scratch) { return NewtonChunks(call, target, scratch); });
   return {};
 }

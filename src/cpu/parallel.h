@@ -1,18 +1,13 @@
 // Runs the rows of a batch as tasks on the caller's executor.
 #pragma once
 
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 
 #include "backend.h"
+#include "cpu/call_memory.h"
 #include "step/row/scratch.h"
 
 namespace tautstring::detail {
@@ -42,68 +37,6 @@ struct Sharing {
   std::int64_t count;
   std::int64_t chunk;
   int tasks = 1;
-};
-
-/// Requests large pages: getting memory page by page takes longer than a pass over it, and a large
-/// block is new in every call. Nothing depends on the outcome.
-inline void prefer_large_pages([[maybe_unused]] std::byte* block,
-                               [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef MADV_HUGEPAGE
-  constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kLargeBlock = std::size_t{32} << 20;  // allocators reuse smaller ones
-  if (bytes < kLargeBlock) return;
-  const std::size_t before_page = kPage - reinterpret_cast<std::uintptr_t>(block) % kPage;
-  madvise(block + before_page, (bytes - before_page) / kPage * kPage, MADV_HUGEPAGE);
-#endif
-}
-
-inline constexpr const char* kWorkspace1d = "must be at least what prox_tv1d_workspace gives";
-inline constexpr const char* kWorkspaceNewton1d =
-    "must be at least what prox_tv1d_newton_workspace gives";
-inline constexpr const char* kWorkspace2d = "must be at least what prox_tv2d_workspace gives";
-
-/// Scratch memory of a call: the caller's workspace, or memory of its own.
-class CallMemory {
- public:
-  CallMemory(std::size_t bytes, const Context& context,
-             const char* expected_size = kWorkspace1d) noexcept {
-    block_ = static_cast<std::byte*>(context.workspace);
-    if (block_ == nullptr) {
-      owned_.reset(static_cast<std::byte*>(
-          ::operator new[](bytes, std::align_val_t{Scratch::kAlignment}, std::nothrow)));
-      block_ = owned_.get();
-      if (block_ != nullptr) {
-        prefer_large_pages(block_, bytes);
-      } else {
-        status_ = {.code = StatusCode::out_of_memory,
-                   .argument = "workspace",
-                   .given = static_cast<double>(bytes)};
-      }
-    } else if (context.workspace_size < bytes) {
-      status_ = {.code = StatusCode::invalid_argument,
-                 .argument = "workspace_size",
-                 .expected = expected_size,
-                 .given = static_cast<double>(context.workspace_size),
-                 .has_given = true};
-    } else if (reinterpret_cast<std::uintptr_t>(block_) % Scratch::kAlignment != 0) {
-      status_ = {.code = StatusCode::invalid_argument,
-                 .argument = "workspace",
-                 .expected = "must be aligned to 64 bytes"};
-    }
-  }
-
-  [[nodiscard]] const Status& status() const noexcept { return status_; }
-  [[nodiscard]] std::byte* block() const noexcept { return block_; }
-
- private:
-  struct AlignedDelete {
-    void operator()(std::byte* block) const noexcept {
-      ::operator delete[](block, std::align_val_t{Scratch::kAlignment});
-    }
-  };
-  std::unique_ptr<std::byte[], AlignedDelete> owned_;
-  std::byte* block_ = nullptr;
-  Status status_;
 };
 
 /// A sequence of chunks, of which a task takes its own range first and then what others have left.
@@ -210,9 +143,9 @@ template <class Worker, class Call>
 Status for_each_row(const Call& call, const Rows& rows, bool weighted,
                     const Context& context) noexcept {
   if (rows.count == 0) return {};
-  const CallMemory memory(row_tasks_bytes(rows, weighted, context), context);
+  const CallMemory memory({row_tasks_bytes(rows, weighted, context)}, context);
   if (!memory.status().ok()) return memory.status();
-  for_each_row<Worker>(call, rows, weighted, memory.block(), context);
+  for_each_row<Worker>(call, rows, weighted, memory.blocks().working, context);
   return {};
 }
 

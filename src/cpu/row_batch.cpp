@@ -65,8 +65,8 @@ void TileScratch<T>::cut(Scratch& scratch, const TileLayout& layout) noexcept {
   const std::int64_t samples = layout.rows * layout.pitch + std::int64_t{2} * kSegmentSlack;
   const auto padded = [](auto* array) { return array == nullptr ? array : array + kSegmentSlack; };
   x = padded(scratch.take<T>(samples));
-  edge_lam = padded(scratch.take<T>(samples));
-  narrow = scratch.take<std::uint16_t>(samples);
+  if (layout.per_edge) edge_lam = padded(scratch.take<T>(samples));
+  if (layout.narrow) narrow = scratch.take<std::uint16_t>(samples);
   codes = padded(scratch.take<Code>(samples));
   first = scratch.take<std::int32_t>(layout.rows + kLaneSlack);
   last = scratch.take<std::int32_t>(layout.rows + kLaneSlack);

@@ -16,7 +16,7 @@
 
 namespace tautstring::detail {
 
-/// How many rows are in a tile, and where.
+/// How many rows are in a tile, and where; what else there must be memory for.
 struct TileLayout {
   TileLayout(const Rows& batch, int tasks) noexcept;
 
@@ -24,6 +24,8 @@ struct TileLayout {
   std::int32_t n;         // of a row
   std::int64_t pitch;     // from row to row
   std::int32_t together;  // rows that are finished together
+  bool per_edge = true;
+  bool narrow = true;  // samples of 16 bits
 };
 
 /// The tile's arrays, for arithmetic in T.

@@ -64,12 +64,15 @@ class ThreadExecutor::Helpers {
 
   struct Helper {
     explicit Helper(Helpers& all) : thread([this, &all] { all.help(*this); }) {}
+    Helper(const Helper&) = delete;
+    Helper& operator=(const Helper&) = delete;
+    ~Helper() { thread.join(); }
     void call() noexcept {
       ++calls;
       calls.notify_one();
     }
     std::atomic<int> calls{0};
-    std::jthread thread;  // last, since it reads the others
+    std::thread thread;  // last, since it reads the others; libc++ has no std::jthread
   };
 
   /// Starts helpers until there are `wanted`, or as many as the system allows.

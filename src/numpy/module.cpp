@@ -20,6 +20,7 @@ NB_MODULE(_numpy, module) {
   for (const char* target : tautstring::cpu_targets()) targets.append(target);
   module.attr("cpu_targets") = nanobind::tuple(targets);
   module.def("hardware_threads", [] { return tautstring::numpy::CallThreads().concurrency(); });
+  module.def("release_scratch", &tautstring::release_scratch);
   module.def("raise_stop_reason", &tautstring::numpy::raise_stop_reason);
   // A function address, for the op library (see _extension.py).
   module.attr("stops_for_signal") =

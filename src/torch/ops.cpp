@@ -83,6 +83,11 @@ TAUTSTRING_API void tautstring_set_stop_check(tautstring::torch_ops::StopCheck c
   tautstring::torch_ops::set_stop_check(check);
 }
 
+/// This library has scratch memory of its own, apart from the NumPy binding's.
+TAUTSTRING_API void tautstring_release_scratch() {
+  tautstring::release_scratch();
+}
+
 /// The prefixes of errors: see tensors.h.
 TAUTSTRING_API const char* tautstring_invalid_argument() {
   return tautstring::torch_ops::kInvalidArgument;

@@ -19,8 +19,9 @@ from tautstring_tasks.errors import InputError
 from tautstring_tasks.localise.score import score as score_heat_maps
 from tautstring_tasks.localise.task import Localise
 from tautstring_tasks.nets import AnyTask
+from tautstring_tasks.smooth.task import Smooth
 
-TASKS: tuple[AnyTask, ...] = (Denoise(), Classify(), Edges(), Localise())
+TASKS: tuple[AnyTask, ...] = (Denoise(), Classify(), Edges(), Localise(), Smooth())
 SCORES: dict[str, Callable[..., None]] = {"edges": score_edges, "localise": score_heat_maps}
 
 

@@ -37,7 +37,11 @@ def page(task: AnyTask, runs: Sequence[Scored], notes: str, pictures: Path) -> s
     for group in groups:
         condition = task.condition(group[0].about)
         lines += [f"## {_joined(condition, _amount(task, group[0]))}", "", _recipe(group[0]), ""]
-        lines += [*_means(task, group), "", *_differences(task, group)]
+        lines += [*_means(task, group), ""]
+        main, *others = task.measures
+        for measure in (main, *(other for other in others if other.is_compared)):
+            for arm in task.compared_with:
+                lines += _differences(task, group, arm, measure)
     lines += [*_training(task, runs, pictures), task.figures(groups, pictures)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -153,16 +157,22 @@ def _means(task: AnyTask, group: Sequence[Scored]) -> list[str]:
             cells.append(cell)
         rows.append([task.arms[arm], str(len(runs)), *cells])
     for arm, results in task.paper(group[0].about).items():
-        cells = [f"*{results[name]:g}*" if name in results else "" for name in names]
-        rows.append([f"*{task.arms[arm]}, the paper*", "", *cells])
+        cells = [f"*{_as_in_paper(results[name])}*" if name in results else "" for name in names]
+        rows.append([f"*{task.arms.get(arm, arm)}, the paper*", "", *cells])
     return table(rows, is_turned=len(names) > _MOST_COLUMNS)
 
 
-def _differences(task: AnyTask, group: Sequence[Scored]) -> list[str]:
-    """Return the table of arms against the baseline, for seeds that both have."""
+def _as_in_paper(result: tuple[float, ...]) -> str:
+    main, *others = result
+    return " ".join([f"{main:g}", *(f"({other:g})" for other in others)])
+
+
+def _differences(
+    task: AnyTask, group: Sequence[Scored], compared_with: str, measure: Measure
+) -> list[str]:
+    """Return the table of all other arms against one of them, for seeds that both have."""
     arms = by_arm(task, group)
-    baseline = {run.seed: run for run in arms.pop(BASELINE, [])}
-    measure = task.measures[0]
+    baseline = {run.seed: run for run in arms.pop(compared_with, [])}
     names = list(_columns(task, group, measure))
     rows = [["", "seeds", *names]]
     for arm, runs in arms.items():
@@ -185,13 +195,16 @@ def _differences(task: AnyTask, group: Sequence[Scored]) -> list[str]:
     if len(rows) == 1:
         return []
     unit = "percentage points" if measure.unit == "%" else measure.unit
-    paper = task.paper(group[0].about) if task.is_paper_paired else {}
+    what = ", ".join(part for part in (measure.name, unit) if part)
+    is_main = measure == task.measures[0]
+    is_papers = task.is_paper_paired and compared_with == BASELINE and is_main
+    paper = task.paper(group[0].about) if is_papers else {}
     for arm in (arm for arm in paper if arm != BASELINE):
-        gains = {name: paper[arm][name] - paper[BASELINE][name] for name in paper[arm]}
+        gains = {name: paper[arm][name][0] - paper[BASELINE][name][0] for name in paper[arm]}
         cells = [f"*{gains[name]:+.1f}*" if name in gains else "" for name in names]
         rows.append([f"*{task.arms[arm]}, the paper*", "", *cells])
     return [
-        f"Against {task.arms[BASELINE]}, pair by pair, {unit} (95 % confidence over seeds "
+        f"Against {task.arms[compared_with]}, pair by pair, {what} (95 % confidence over seeds "
         f"and {task.items}, bold if the interval excludes 0; for one seed over {task.items} only: "
         "another training may differ by more):",
         "",

@@ -30,6 +30,7 @@ Test = TypeVar("Test")  # dataclass: the options of tests
 Values = npt.NDArray[np.float64]
 # From a net: its scores on a test set by name, each of shape (..., items).
 Score = Callable[[nn.Module, torch.device, Precision], dict[str, Array]]
+PaperResults = dict[str, dict[str, tuple[float, ...]]]  # see Task.paper
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class NoPlaces:
     """The files that a task needs besides its data: none."""
 
 
-BASELINE = "none"  # the arm that all others are compared with
+BASELINE = "none"  # the arm without TV, which the paper compares with
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Measure:
     unit: str
     digits: int
     scale: float = 1.0  # from scores to the unit
+    is_compared: bool = False  # the main score always is
 
 
 class Task(ABC, Generic[Net, Data, Test]):
@@ -87,6 +89,8 @@ class Task(ABC, Generic[Net, Data, Test]):
     """Files that commands need besides the data, a dataclass; they are not part of a record."""
     arms: ClassVar[Mapping[str, str]]
     """Names of the arms, and how tables call them; `none` is the baseline."""
+    compared_with: ClassVar[tuple[str, ...]] = (BASELINE,)
+    """The arms that all others are compared with."""
     sets: ClassVar[tuple[str, ...]]
     """The test sets."""
     samples: ClassVar[str]
@@ -161,8 +165,11 @@ class Task(ABC, Generic[Net, Data, Test]):
         """Name what a study varies besides arms and seeds, for the page; may be empty."""
         return ""
 
-    def paper(self, about: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return the paper's results by arm and column, in the measure's unit."""
+    def paper(self, about: Mapping[str, Any]) -> PaperResults:
+        """Return the paper's results by arm and column: of the first measures, in their units.
+
+        An arm may also be a method that is none of the task's arms.
+        """
         return {}
 
     is_paper_paired: ClassVar[bool] = False

@@ -3,13 +3,17 @@
 // lam needs wider arithmetic or makes them flat, rows with an offset, and rows that need care.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/solve.h"
 #include "tautstring/error.h"
@@ -303,6 +307,23 @@ TEST_P(RowBits, OfLongRowsAreTheSameForAnyThreadsAndLayouts) {
       }
     }
   }
+}
+
+/// The arithmetic of a row with a large lam is float64. Its solver shares memory with that of the
+/// row before it, which at this length once overwrote addresses in it.
+TEST(LongRowBits, WithALargeLamAreTheSameAfterAnotherRow) {
+  constexpr std::int64_t kSamples = 263'067;
+  Random random(base_seed());
+  std::normal_distribution<float> noise;
+  std::vector<float> x(2 * kSamples);
+  for (float& sample : x) sample = noise(random);
+  for (auto sample = x.begin() + kSamples; sample != x.end(); ++sample) *sample /= 256;
+  std::vector<float> alone(kSamples), y(x.size());
+  const ConstView second = view(std::as_const(x).data() + kSamples, {1, kSamples});
+  ASSERT_TRUE(prox_tv1d({.x = second, .lam = 0.7}, view(alone.data(), {1, kSamples})).ok());
+  const ConstView both = view(std::as_const(x).data(), {2, kSamples});
+  ASSERT_TRUE(prox_tv1d({.x = both, .lam = 0.7}, view(y.data(), {2, kSamples})).ok());
+  EXPECT_TRUE(std::equal(alone.begin(), alone.end(), y.begin() + kSamples));
 }
 
 /// Batches of one kind: the rows of a tile select the shape of the search.

@@ -1,4 +1,4 @@
-"""Turns the C++ examples of the public headers and of README.md into tests.
+"""Turns the C++ examples of the public headers and of pages into tests.
 
 usage: extract_examples.py OUTPUT SOURCE...
 

@@ -1,5 +1,7 @@
 # Data that all tests share: fixed seeds, a row with steps and noise.
+import os
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,3 +41,10 @@ def batch(rng):
 def images(rng):
     """A batch of images, of shape (3, 12, 17)."""
     return rng.normal(0, 1, (3, 12, 17))
+
+
+@pytest.fixture
+def resident_bytes():
+    """A function that says how much memory this process has."""
+    statm = Path("/proc/self/statm")
+    return lambda: int(statm.read_text().split()[1]) * os.sysconf("SC_PAGESIZE")

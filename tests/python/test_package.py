@@ -45,6 +45,14 @@ def test_config_tells_the_instruction_sets():
     assert config["cpu_targets"][-1] == "portable"
 
 
+def test_release_scratch_frees_what_calls_kept(resident_bytes):
+    image = np.random.default_rng(0).random((1500, 1500), dtype=np.float32)
+    tn.prox_tv2d(image, 0.2)
+    before = resident_bytes()
+    tn.release_scratch()
+    assert before - resident_bytes() > 30e6
+
+
 def test_an_instruction_set_that_is_not_there_is_an_error(monkeypatch):
     monkeypatch.setenv("TAUTSTRING_CPU", "avx1024")
     run_python(

@@ -21,7 +21,14 @@ FOLDERS = (".", "docs", "tasks", "bench", "examples")
 IS_HERE = (SOURCE / "README.md").exists()  # else the tests run outside the source
 
 # How many each page has: one that is not found fails, and so does a page that is not named here.
-PYTHON_BLOCKS = {"README.md": 2, "docs/from_tv_layers_for_cv.md": 1}
+PYTHON_BLOCKS = {
+    "README.md": 2,
+    "docs/five_minutes.md": 2,
+    "docs/from_tv_layers_for_cv.md": 1,
+    "docs/index.md": 1,
+    "docs/numpy.md": 5,
+    "docs/pytorch.md": 4,
+}
 TASK_COMMANDS = {"tasks/README.md": 10}
 
 VALUE = re.compile(r"-?[\d.]+|True|False|None|(\[|tensor\(|array\(|torch\.Size\().*", re.DOTALL)
@@ -76,17 +83,17 @@ def same_output(printed, stated):
     return printed == stated
 
 
-def run_block(code, page, first_line):
+def run_block(code, page, first_line, names=None):
     """Runs a block statement by statement; returns how many of them print something."""
     code = "\n" * (first_line - 1) + code  # so that lines count from the page's first one
     comments, alone = comments_of(code)
-    namespace = {"__name__": "page"}
+    names = {"__name__": "page"} if names is None else names
     prints = 0
     for statement in ast.parse(code).body:
         place = f"{page}:{statement.lineno}"
         program = compile(ast.Module([statement], []), page, "exec")
         with redirect_stdout(io.StringIO()) as output:
-            exec(program, namespace)
+            exec(program, names)
         printed = output.getvalue().removesuffix("\n")
         if is_print(statement):
             prints += 1
@@ -132,11 +139,14 @@ def test_all_pages_with_python_are_tested():
 def test_python_prints_what_its_page_says(name):
     blocks = blocks_of(SOURCE / name, "python|pycon|py")
     assert len(blocks) == PYTHON_BLOCKS[name]
+    names = {"__name__": "page"}  # later blocks may use those of earlier ones
     for line, code in blocks:
         if "import torch" in code:
             pytest.importorskip("torch")
-        run = run_session if code.lstrip().startswith(">>>") else run_block
-        run(code, name, line)
+        if code.lstrip().startswith(">>>"):
+            run_session(code, name, line)
+        else:
+            run_block(code, name, line, names)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tautstring_tasks.denoise import data, model, scores
 from tautstring_tasks.denoise.data import NoiseOptions
 from tautstring_tasks.denoise.model import DnCNN, ModelOptions
 from tautstring_tasks.errors import InputError
+from tautstring_tasks.patches import Patches
 from tautstring_tasks.recipes import Recipe
 
 pytest_plugins = ("tasks_fixtures",)
@@ -266,8 +267,8 @@ def test_calibrated_batch_norms_have_the_statistics_of_patches(run, train, scene
 
     # The first norm's statistics are those of what reaches it, the mean of batches.
     pictures = [images.read(file) for file in images.files_of(scenes / data.TRAIN, "")]
-    patches = data.Patches(pictures, 16, CPU)
-    batches = [patches.batch(8, 25.0, 0, 3 + step).noisy for step in range(4)]
+    patches = Patches(pictures, 16, CPU)
+    batches = [data.noisy_patches(patches, 8, 25.0, 0, 3 + step).noisy for step in range(4)]
     reached = [net.noise[:3](net.at_input(batch)) for batch in batches]
     means = torch.stack([each.mean((0, 2, 3)) for each in reached])
     torch.testing.assert_close(net.noise[3].running_mean, means.mean(0))
@@ -450,10 +451,10 @@ def test_patches_are_patches_in_all_orientations():
     sizes = [(20, 30), (33, 17)]
     pictures = [numbered(*size).astype(np.uint8) for size in sizes]
     pictures[1][..., 2] = 1
-    patches = data.Patches(pictures, 8, CPU)
+    patches = Patches(pictures, 8, CPU)
     seen = set()
     for step in range(8):
-        for patch in patches.batch(64, 25.0, seed=0, step=step).clean.mul(255).round().int():
+        for patch in data.noisy_patches(patches, 64, 25.0, 0, step).clean.mul(255).round().int():
             pixels = patch.permute(1, 2, 0).numpy()
             picture = pixels[0, 0, 2]
             for turn in range(8):
@@ -470,18 +471,18 @@ def test_patches_are_patches_in_all_orientations():
 
 
 def test_patches_come_from_everywhere():
-    patches = data.Patches([numbered(12, 12).astype(np.uint8)], 8, CPU)
-    clean = patches.batch(2000, 25.0, seed=0, step=0).clean.mul(255).round().int()
+    patches = Patches([numbered(12, 12).astype(np.uint8)], 8, CPU)
+    clean = data.noisy_patches(patches, 2000, 25.0, 0, 0).clean.mul(255).round().int()
     least = (clean[:, 0] * 256 + clean[:, 1]).flatten(1).amin(1)  # the upper left pixel
     assert set(least.tolist()) == {12 * top + left for top in range(5) for left in range(5)}
 
 
 def test_a_batch_is_that_of_its_seed_and_step(scenes):
     pictures = [images.read(file) for file in images.files_of(scenes / data.TRAIN, "")]
-    patches = data.Patches(pictures, 16, CPU)
+    patches = Patches(pictures, 16, CPU)
 
     def noisy(seed, step):
-        return patches.batch(4, 25.0, seed, step).noisy
+        return data.noisy_patches(patches, 4, 25.0, seed, step).noisy
 
     assert torch.equal(noisy(1, 7), noisy(1, 7))
     assert not torch.equal(noisy(1, 7), noisy(1, 8))
@@ -489,15 +490,15 @@ def test_a_batch_is_that_of_its_seed_and_step(scenes):
 
 
 def test_noise_has_its_deviation(scenes):
-    patches = data.Patches([np.zeros((50, 50, 3), np.uint8)], 40, CPU)
-    batch = patches.batch(100, 50.0, seed=0, step=0)
+    patches = Patches([np.zeros((50, 50, 3), np.uint8)], 40, CPU)
+    batch = data.noisy_patches(patches, 100, 50.0, 0, 0)
     assert batch.noisy.std().item() == pytest.approx(50 / 255, rel=0.01)
     assert batch.noisy.min() < 0  # it is not clipped
 
 
 def test_a_patch_that_does_not_fit_is_refused():
     with pytest.raises(InputError, match="must fit the smallest image, 20 pixels, got 24"):
-        data.Patches([numbered(20, 30).astype(np.uint8)], 24, CPU)
+        Patches([numbered(20, 30).astype(np.uint8)], 24, CPU)
 
 
 def test_the_noise_of_tests_is_kairs():

@@ -14,8 +14,9 @@ from tautstring_tasks.devices import Share
 from tautstring_tasks.edges import data, figures
 from tautstring_tasks.edges.data import Crops, Example
 from tautstring_tasks.edges.score import scores_of
-from tautstring_tasks.edges.task import Edges, jackknifed, weighted_loss
+from tautstring_tasks.edges.task import KINDS, Edges, weighted_loss
 from tautstring_tasks.errors import InputError
+from tautstring_tasks.task import Measure
 
 TASK = Edges()
 CPU = torch.device("cpu")
@@ -141,11 +142,11 @@ def test_the_mean_of_jackknifed_values_is_the_score_of_all_images(measure):
     counts = counts_of(np.random.default_rng(0))
     found = scores_of([""] * 6, np.ascontiguousarray(counts.transpose(2, 0, 1)))
     expected = {"ODS": found.ods[3], "OIS": found.ois[3], "AP": found.ap}[measure]
-    values = jackknifed(counts, measure)
+    columns = TASK.columns({"BIPED": dict.fromkeys(KINDS, counts)}, Measure(measure, "", 3))
+    values = columns["BIPED, fused"]
     assert values.shape == (6,)
     assert values.mean() == pytest.approx(expected)
     assert values.std() > 0
-    assert jackknifed(counts[..., :1], measure).shape == (1,)
 
 
 def test_train_evaluate_report_and_apply(run, scenes, tmp_path, capsys):
@@ -167,7 +168,7 @@ def test_train_evaluate_report_and_apply(run, scenes, tmp_path, capsys):
     run("report", out, "--out", tmp_path / "page.md")
     text = (tmp_path / "page.md").read_text()
     assert "ODS (OIS) (AP), means over images" in text
-    assert "| *DexiNed, the paper* |  | *0.859* |  |  |  |  |  |" in text
+    assert "| *DexiNed, the paper* |  | *0.859 (0.867) (0.905)* |  |  |  |  |  |" in text
     assert all(f"images/edges_{kind}.svg" in text for kind in ("losses", "lambdas", "curves1"))
     crispness = found.scores["BIPED"]["crispness"].mean()
     assert f"| DexiNed + TV | 1 | {crispness:.3f} |" in text
@@ -188,6 +189,20 @@ def test_the_page_shows_maps_of_the_packages_nets(run, scenes, tmp_path, monkeyp
     assert "images/edges_maps.png" in figures.pictures(TASK, tmp_path)
     height, width, _ = images.read(tmp_path / "edges_maps.png").shape
     assert (height, width) == (640, 1200)  # two rows of image, truth, and a map per net
+
+
+def test_all_three_scores_are_compared(run, scenes, tmp_path):
+    results = []
+    for arm in ("none", "tv"):
+        place = tmp_path / arm
+        run("train", "--data", scenes, "--out", place, "--arm", arm, *SMALL, "--steps", 1)
+        results.append(place / "scores.npz")
+        where = ["--data", scenes, "--weights", place / "weights.safetensors", "--sets", "BIPED"]
+        run("evaluate", *where, "--out", results[-1])
+    run("report", *results, "--out", tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text()
+    for name in ("ODS", "OIS", "AP"):
+        assert f"Against DexiNed, pair by pair, {name} (95 % confidence" in text
 
 
 def test_photos_of_any_size_are_drawn(run, scenes, tmp_path):

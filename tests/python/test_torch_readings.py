@@ -1,4 +1,4 @@
-# certificate1d, segments1d, lam_max, tv and show_config on torch tensors.
+# certificate1d, segments1d, lam_max, tv, show_config and release_scratch on torch tensors.
 import numpy as np
 import pytest
 import torch
@@ -87,3 +87,12 @@ def test_config_tells_the_build_and_torch():
     assert config["threads"] == torch.get_num_threads()
     shared = set(numpy_config) - {"threads"}
     assert all(config[name] == numpy_config[name] for name in shared)
+
+
+@pytest.mark.parametrize("solve", [tautstring.prox_tv2d, tn.prox_tv2d])
+def test_release_scratch_frees_what_calls_kept(solve, resident_bytes):
+    image = torch.rand(1500, 1500)
+    solve(image if solve is tautstring.prox_tv2d else image.numpy(), 0.2)
+    before = resident_bytes()
+    tautstring.release_scratch()
+    assert before - resident_bytes() > 30e6

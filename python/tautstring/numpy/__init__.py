@@ -38,7 +38,14 @@ from __future__ import annotations
 
 from tautstring._options import Newton
 from tautstring.numpy._images import gap2d, prox_tv2d, prox_tv2d_vjp
-from tautstring.numpy._readings import certificate1d, lam_max, segments1d, show_config, tv
+from tautstring.numpy._readings import (
+    certificate1d,
+    lam_max,
+    release_scratch,
+    segments1d,
+    show_config,
+    tv,
+)
 from tautstring.numpy._rows import prox_tv1d, prox_tv1d_vjp
 from tautstring.numpy._types import Config, Gradients, Gradients2d, Info, Segments
 
@@ -56,6 +63,7 @@ __all__ = [
     "prox_tv1d_vjp",
     "prox_tv2d",
     "prox_tv2d_vjp",
+    "release_scratch",
     "segments1d",
     "show_config",
     "tv",

@@ -24,7 +24,7 @@ from tautstring_tasks.images import Pixels
 from tautstring_tasks.recipes import Recipe
 from tautstring_tasks.scores import Scored
 from tautstring_tasks.sites import CONTROLS
-from tautstring_tasks.task import Measure, Task, TestSet, Training, Values
+from tautstring_tasks.task import Measure, PaperResults, Task, TestSet, Training, Values
 
 CLEAN = "clean"
 HELD_OUT = "held-out"
@@ -173,10 +173,13 @@ class Classify(Task[AllConvOptions, ClassifyOptions, ClassifyTest]):
         test = cifar10.load(folder, "test")
         cifar10c.make(test, folder / "CIFAR-10-C", overlays=overlays, force=True)
 
-    def paper(self, about: Mapping[str, object]) -> dict[str, dict[str, float]]:
+    def paper(self, about: Mapping[str, object]) -> PaperResults:
         """Return the paper's accuracy."""
         del about
-        return {arm: dict(zip(_PAPER_COLUMNS, found, strict=True)) for arm, found in _PAPER.items()}
+        return {
+            arm: {name: (value,) for name, value in zip(_PAPER_COLUMNS, found, strict=True)}
+            for arm, found in _PAPER.items()
+        }
 
     def figures(self, groups: Sequence[Sequence[Scored]], folder: Path) -> str:
         """Plot accuracy over severity."""

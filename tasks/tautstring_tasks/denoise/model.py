@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from tautstring_tasks.errors import require
 from tautstring_tasks.sites import CONTROLS, Site, make_site
+from tautstring_tasks.strips import in_strips
 
 Arm = Literal["none", "input", "output", "both", "zero", "blur"]
 
@@ -89,20 +90,12 @@ class DnCNN(nn.Module):
 
     def estimate_noise(self, image: Tensor) -> Tensor:
         """Estimate the noise; for large images strip by strip, to fit into memory."""
-        height, width = image.shape[-2:]
-        rows = max(1, STRIP_PIXELS // (image.shape[0] * width))
-        if self.training or rows >= height:
+        if self.training:
             whole: Tensor = self.noise(image)
             return whole
-        # Each convolution sees one pixel further. With this many rows on either side, a strip gives
-        # the same result as the whole image.
+        # Each convolution sees one pixel further.
         beside = sum(isinstance(layer, nn.Conv2d) for layer in self.noise)
-        strips = []
-        for top in range(0, height, rows):
-            first = max(0, top - beside)
-            seen = image[..., first : top + rows + beside, :]
-            strips.append(self.noise(seen)[..., top - first : top - first + rows, :])
-        return torch.cat(strips, dim=-2)
+        return in_strips(self.noise, image, beside, STRIP_PIXELS)
 
     def stages(self, noisy: Tensor) -> Stages:
         """Denoise, and keep the intermediate images."""

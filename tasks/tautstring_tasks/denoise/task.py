@@ -19,24 +19,25 @@ from tautstring_tasks.denoise.data import (
     TRAIN,
     WHAT,
     NoiseOptions,
-    Patches,
     generate,
+    noisy_patches,
     with_test_noise,
 )
 from tautstring_tasks.denoise.model import DnCNN, ModelOptions
 from tautstring_tasks.devices import Precision, Share, testing
 from tautstring_tasks.errors import InputError, require
 from tautstring_tasks.images import Pixels
+from tautstring_tasks.patches import Patches
 from tautstring_tasks.recipes import Recipe
 from tautstring_tasks.sites import CONTROLS
-from tautstring_tasks.task import Measure, Task, TestSet, Training, Values
+from tautstring_tasks.task import Measure, PaperResults, Task, TestSet, Training, Values
 
 # By arm and sigma: PSNR on the test sets.
-_PAPER = {
-    ("none", 25): {"CBSD68": 31.24, "Kodak24": 32.14, "McMaster": 31.52},
-    ("none", 50): {"CBSD68": 27.95, "Kodak24": 28.95, "McMaster": 28.62},
-    ("both", 25): {"CBSD68": 31.26, "Kodak24": 32.15, "McMaster": 32.32},
-    ("both", 50): {"CBSD68": 28.07, "Kodak24": 29.09, "McMaster": 29.35},
+_PAPER: dict[tuple[str, int], dict[str, tuple[float, ...]]] = {
+    ("none", 25): {"CBSD68": (31.24,), "Kodak24": (32.14,), "McMaster": (31.52,)},
+    ("none", 50): {"CBSD68": (27.95,), "Kodak24": (28.95,), "McMaster": (28.62,)},
+    ("both", 25): {"CBSD68": (31.26,), "Kodak24": (32.15,), "McMaster": (32.32,)},
+    ("both", 50): {"CBSD68": (28.07,), "Kodak24": (29.09,), "McMaster": (29.35,)},
 }
 _PHOTO = (slice(0, 200), slice(100, 340))  # of scikit-image's astronaut: her face
 
@@ -101,7 +102,7 @@ class Denoise(Task[ModelOptions, NoiseOptions, DenoiseTest]):
         patches = Patches([images.read(file) for file in found], data.patch, device)
 
         def loss(called: Callable[[Tensor], Tensor], step: int, share: Share) -> Tensor:
-            batch = patches.batch(recipe.batch, data.sigma, recipe.seed, step)
+            batch = noisy_patches(patches, recipe.batch, data.sigma, recipe.seed, step)
             return (called(share.of(batch.noisy)) - share.of(batch.clean)).abs().mean()
 
         return Training(loss, {TRAIN: {"images": len(found), "sha256": runs.hash_of_files(found)}})
@@ -139,7 +140,7 @@ class Denoise(Task[ModelOptions, NoiseOptions, DenoiseTest]):
         against = f", trained against {trained:g}" if trained != tested else ""
         return f"sigma {tested:g}{against}"
 
-    def paper(self, about: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    def paper(self, about: Mapping[str, Any]) -> PaperResults:
         """Return the paper's PSNR for this noise."""
         return {arm: psnr for (arm, sigma), psnr in _PAPER.items() if sigma == _tested_sigma(about)}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tautstring_tasks import arrays, extras, images
+from tautstring_tasks import arrays, images, matlab
 from tautstring_tasks.errors import InputError
 
 Bytes = npt.NDArray[np.uint8]
@@ -85,19 +85,8 @@ def _read_array(file: Path) -> npt.NDArray[Any]:
     return arrays.read_npy(file)
 
 
-def _load_matlab(file: Path) -> dict[str, Any]:
-    extras.require("scipy", "edges")
-    from scipy.io import loadmat
-
-    try:
-        content = loadmat(file)
-    except Exception as error:  # of any kind, where a file is damaged
-        raise InputError(f"{file}: cannot be read as a .mat file ({error})") from None
-    return {name: each for name, each in content.items() if not name.startswith("__")}
-
-
 def _only_map(file: Path) -> npt.NDArray[Any]:
-    content = _load_matlab(file)
+    content = matlab.load(file, "edges")
     found = [
         each
         for each in content.values()
@@ -111,7 +100,7 @@ def _only_map(file: Path) -> npt.NDArray[Any]:
 
 def _boundaries(file: Path) -> list[npt.NDArray[Any]]:
     """Return what is in groundTruth{k}.Boundaries, for all annotators k."""
-    content = _load_matlab(file)
+    content = matlab.load(file, "edges")
     if "groundTruth" not in content:
         raise InputError(f"{file}: has no groundTruth, as the truths of BSDS500 have")
     found = []

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 import tautstring
-from tautstring_tasks import _native, jackknife
+from tautstring_tasks import _native, pooled
 from tautstring_tasks.arrays import Array
 from tautstring_tasks.devices import Precision, Share, testing
 from tautstring_tasks.errors import InputError, require
@@ -25,7 +25,7 @@ from tautstring_tasks.localise.model import SIZE, Cam, LocaliseOptions
 from tautstring_tasks.localise.score import LEVELS, V1_LEVEL
 from tautstring_tasks.recipes import Recipe
 from tautstring_tasks.sites import CONTROLS
-from tautstring_tasks.task import Measure, Task, TestSet, Training, Values
+from tautstring_tasks.task import Measure, PaperResults, Task, TestSet, Training, Values
 
 TEST = "test"
 OVERLAPS, LARGEST = "overlaps", "overlaps of the largest contour"
@@ -217,12 +217,12 @@ class Localise(Task[LocaliseOptions, LocaliseData, LocaliseTest]):
         images_data.generate(folder)
         trunks.save_random("mobilenet_v2", folder / "mobilenet_v2.safetensors", seed=0)
 
-    def paper(self, about: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    def paper(self, about: Mapping[str, Any]) -> PaperResults:
         """Return the paper's MaxBoxAccV2, on ImageNet."""
         found = _PAPER.get(about["model"]["backbone"])
         if found is None:
             return {}
-        return {arm: {TEST: score} for arm, score in zip(("none", "tv"), found, strict=True)}
+        return {arm: {TEST: (score,)} for arm, score in zip(("none", "tv"), found, strict=True)}
 
 
 def _scores(
@@ -285,12 +285,12 @@ def jackknifed(hits: Sequence[Array]) -> Values:
     count = hits[0].shape[1]
     whole = np.mean([each.mean(axis=1).max() for each in hits])
     if count == 1:
-        return jackknife.values(float(whole), [])
+        return pooled.pseudo_values(float(whole), [])
     totals = [each.sum(axis=1, keepdims=True) for each in hits]
     without = [
         ((total - each) / (count - 1)).max(axis=0) for total, each in zip(totals, hits, strict=True)
     ]
-    return jackknife.values(float(whole), np.mean(without, axis=0))
+    return pooled.pseudo_values(float(whole), np.mean(without, axis=0))
 
 
 def drawn(image: Pixels, heat: Array) -> Pixels:

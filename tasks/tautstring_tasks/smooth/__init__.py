@@ -1,0 +1,1 @@
+"""Edge-preserving smoothing: ResNetTV and exact total variation on BenchmarkEPS."""
