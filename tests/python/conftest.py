@@ -1,7 +1,7 @@
 # Data that all tests share: fixed seeds, a row with steps and noise.
-import os
+import subprocess
+import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,7 +44,27 @@ def images(rng):
 
 
 @pytest.fixture
-def resident_bytes():
-    """A function that says how much memory this process has."""
-    statm = Path("/proc/self/statm")
-    return lambda: int(statm.read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+def freed_bytes():
+    """A function that says how much memory a call frees, after some code, in a process of its own.
+
+    Other tests may have told this process's allocator to keep what is freed.
+    """
+
+    def measure(code, call):
+        program = "\n".join(
+            (
+                "import os",
+                "from pathlib import Path",
+                "def resident():",
+                "    pages = int(Path('/proc/self/statm').read_text().split()[1])",
+                "    return pages * os.sysconf('SC_PAGESIZE')",
+                code,
+                "before = resident()",
+                call,
+                "print(before - resident())",
+            )
+        )
+        command = [sys.executable, "-c", program]
+        return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    return measure
