@@ -70,6 +70,7 @@ void require_as_many(const std::string& name, std::size_t wanted, std::size_t go
 
 std::vector<localise::Image> images_of(const std::vector<FloatMap>& maps) {
   std::vector<localise::Image> images;
+  images.reserve(maps.size());
   for (const FloatMap& map : maps) {
     images.push_back(
         {.size = size_of(map), .map = {map.data(), map.size()}, .boxes = {}, .mask = {}});
