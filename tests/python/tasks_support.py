@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import torch
+import tyro
 from torch import nn
 
 import tautstring
@@ -25,14 +26,27 @@ RECIPE = Recipe(seed=1, steps=30, batch=4, lr=1e-2)
 ABOUT = {"task": "test"}
 
 
-def call(*arguments):
-    """Run a command of denoising in this process."""
+def call_task(task, *arguments):
+    """Run a command of a task in this process."""
     before = sys.argv
-    sys.argv = ["tautstring_tasks", "denoise", *map(str, arguments)]
+    sys.argv = ["tautstring_tasks", task, *map(str, arguments)]
     try:
         command_line.main()
     finally:
         sys.argv = before
+
+
+def call(*arguments):
+    """Run a command of denoising in this process."""
+    call_task("denoise", *arguments)
+
+
+def run_function(function, *arguments):
+    """Run a function as a command; its errors are not turned into messages."""
+    app = tyro.extras.SubcommandApp()
+    app.command(name="it")(function)
+    app.command(name="other")(lambda: None)  # else there would be no subcommands
+    app.cli(args=["it", *map(str, arguments)], config=(tyro.conf.OmitArgPrefixes,))
 
 
 def load(file):

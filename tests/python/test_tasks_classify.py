@@ -1,15 +1,15 @@
 # Classification of CIFAR-10 and CIFAR-10-C, from data to report, on rendered images.
 import re
 import shutil
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from tasks_support import call_task
 from torch import nn
 
 import tautstring
-import tautstring_tasks.__main__ as command_line
 from tautstring_tasks import cifar10, cifar10c, nets, reporting, scores
 from tautstring_tasks.cifar10 import CIFAR10
 from tautstring_tasks.classify.data import Batches, ClassifyOptions, scaled
@@ -42,12 +42,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def run(monkeypatch):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tautstring_tasks", "classify", *map(str, arguments)])
-        command_line.main()
-
-    return call
+def run():
+    return partial(call_task, "classify")
 
 
 def make(arm="none", seed=0, **options):

@@ -2,13 +2,13 @@
 import math
 import re
 import shutil
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from tasks_support import call_task
 
-import tautstring_tasks.__main__ as command_line
 from tautstring_tasks import images, scores
 from tautstring_tasks.devices import Share
 from tautstring_tasks.edges import data, figures
@@ -31,12 +31,8 @@ def scenes(tmp_path_factory):
 
 
 @pytest.fixture
-def run(monkeypatch):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tautstring_tasks", "edges", *map(str, arguments)])
-        command_line.main()
-
-    return call
+def run():
+    return partial(call_task, "edges")
 
 
 def crops_of(folder, pixels, edges, size=48):

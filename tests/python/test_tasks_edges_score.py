@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-import tyro
 from PIL import Image
 from scipy import io, ndimage, sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from skimage import morphology
+from tasks_support import run_function
 
 from tautstring_tasks import _native
 from tautstring_tasks.edges import layouts, maps, plot, score
@@ -225,10 +225,7 @@ def expected_counts(annotators=1):
 
 
 def run(*arguments):
-    app = tyro.extras.SubcommandApp()
-    app.command(name="score")(score.score)
-    app.command(name="other")(lambda: None)
-    app.cli(args=["score", *map(str, arguments)], config=(tyro.conf.OmitArgPrefixes,))
+    run_function(score.score, *arguments)
 
 
 def result_of(capsys, *arguments):

@@ -1,16 +1,16 @@
 # The localisation task, from data to report, on rendered shapes.
 import csv
 import re
-import sys
+from functools import partial
 from urllib.error import URLError
 
 import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from tasks_support import call_task
 
 import tautstring
-import tautstring_tasks.__main__ as command_line
 from tautstring_tasks import _native, images, scores
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.localise import data, score, task, trunks
@@ -43,12 +43,8 @@ def fresh():
 
 
 @pytest.fixture
-def run(monkeypatch):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tautstring_tasks", "localise", *map(str, arguments)])
-        command_line.main()
-
-    return call
+def run():
+    return partial(call_task, "localise")
 
 
 def save_random(backbone, file):

@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
-import tyro
 from PIL import Image
 from scipy import ndimage
+from tasks_support import run_function
 
 from tautstring_tasks import _native
 from tautstring_tasks.errors import InputError
@@ -287,10 +287,7 @@ def truths(tmp_path):
 
 
 def run(*arguments):
-    app = tyro.extras.SubcommandApp()
-    app.command(name="score")(score.score)
-    app.command(name="other")(lambda: None)
-    app.cli(args=["score", *map(str, arguments)], config=(tyro.conf.OmitArgPrefixes,))
+    run_function(score.score, *arguments)
 
 
 def result_of(capsys, *arguments):

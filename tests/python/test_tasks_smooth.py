@@ -4,16 +4,16 @@ import dataclasses
 import os
 import re
 import shutil
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from scipy.io import savemat
+from tasks_support import call_task
 from torch import nn
 
-import tautstring_tasks.__main__ as command_line
 from tautstring_tasks import checkpoints, images, pooled, reporting, scores
 from tautstring_tasks.errors import InputError
 from tautstring_tasks.nets import make
@@ -59,12 +59,8 @@ def published(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(monkeypatch):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tautstring_tasks", "smooth", *map(str, arguments)])
-        command_line.main()
-
-    return call
+def run():
+    return partial(call_task, "smooth")
 
 
 @pytest.fixture
