@@ -50,6 +50,7 @@ struct BasicRowArray {
   std::int32_t size = 0;  // along a row: n, n - 1 or 1
   std::int64_t stride = 0;
   std::int64_t batch_strides[kMaxBatchDims] = {};
+  bool shared = false;  // of gradients of lams: whether several rows have the same element
 
   [[nodiscard]] constexpr RowSpan<Data> row(const Rows& rows, std::int64_t index) const noexcept {
     std::int64_t offset = 0;
@@ -107,6 +108,9 @@ struct Backward1d {
   ConstRowArray grad_y;
   RowArray grad_x;
   RowArray grad_lam;
+  /// On the CPU, where lams are shared: grad_lam is an array of one float64 per so many rows, the
+  /// sum of their gradients.
+  std::int32_t rows_per_term = 1;
   RowArray grad_weight;
 };
 
@@ -189,6 +193,7 @@ struct BasicImageArray {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
   std::int64_t batch_strides[kMaxBatchDims] = {};
+  bool shared = false;  // of gradients of lams: whether several lines have the same element
 
   [[nodiscard]] constexpr ImageSpan<Data> image(const Images& images,
                                                 std::int64_t index) const noexcept {

@@ -86,7 +86,7 @@ TAUTSTRING_API Status prox_tv1d(const Problem1d& problem, const View& y,
 
 /// Size in bytes of the scratch memory of any call declared here and of certificate1d, for a batch
 /// of x's shape (only the shape matters), with or without data weights, in this context. On the CPU
-/// it grows with the executor's concurrency.
+/// it grows with the executor's concurrency, and by 16 bytes per row for gradients of shared lams.
 TAUTSTRING_API Status prox_tv1d_workspace(const ConstView& x, bool weighted, int dim,
                                           const Context& context, std::size_t& bytes) noexcept;
 
@@ -102,8 +102,10 @@ struct Solved1d {
 };
 
 /// The gradients to compute; those not given are skipped. `x` and `weight` have x's shape. `lam`
-/// has x's shape except for size 1 (one per row) or n - 1 (one per edge) along dim. Where several
-/// rows share a lambda, the caller sums over them.
+/// has x's shape except for size 1 (one per row) or n - 1 (one per edge) along dim. One per row, it
+/// may also have size 1, or be missing, in batch dimensions, as lam itself: the gradients of rows
+/// that share a lambda are summed, in float64 and always in the same order. A gradient per edge,
+/// and any gradient on CUDA, has all of x's batch dimensions: there the caller sums.
 struct Gradients1d {
   View x = {};
   View lam = {};

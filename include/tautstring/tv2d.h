@@ -192,7 +192,8 @@ struct Solved2d {
 
 /// The gradients to compute; those not given are skipped. `x` has x's shape. `lam_rows` has x's
 /// shape except for size 1 or width - 1 along rows, `lam_cols` except for size 1 or height - 1
-/// along columns. Where several lines share a lambda, the caller sums over them.
+/// along columns. One per line, they may also have size 1, or be missing, in other dimensions, with
+/// sums as in Gradients1d.
 struct Gradients2d {
   View x = {};
   View lam_rows = {};

@@ -296,8 +296,8 @@ ConstRowArray Arguments::optional_broadcast(const char* name, const ConstView& v
   return view.given() ? broadcast(name, view, along) : ConstRowArray{};
 }
 
-RowArray Arguments::output(const char* name, const View& view, Along along) noexcept {
-  const ConstRowArray checked = shaped(name, view, along);
+RowArray Arguments::as_output(const char* name, const View& view,
+                              const ConstRowArray& checked) noexcept {
   if (ok() && !is_empty(view) && !has_distinct_elements(view)) {
     fail(name, "must not have two elements at the same address");
   }
@@ -309,6 +309,32 @@ RowArray Arguments::output(const char* name, const View& view, Along along) noex
   array.stride = checked.stride;
   std::copy(std::begin(checked.batch_strides), std::end(checked.batch_strides),
             array.batch_strides);
+  return array;
+}
+
+RowArray Arguments::output(const char* name, const View& view, Along along) noexcept {
+  return as_output(name, view, shaped(name, view, along));
+}
+
+bool Arguments::is_shared(const ConstView& view) const noexcept {
+  if (is_empty(view)) return false;
+  for (int d = 0; d < ndim_; ++d) {
+    const int own = d - (ndim_ - view.ndim);
+    if (d != dim_ && batch_shape_[d] != 1 && (own < 0 || view.shape[own] == 1)) return true;
+  }
+  return false;
+}
+
+RowArray Arguments::lam_gradient(const char* name, const View& view, Device device) noexcept {
+  if (!view.given()) return {};
+  RowArray array = as_output(name, view, broadcast(name, view, Along::row_or_edges));
+  array.shared = ok() && is_shared(view);
+  if (!array.shared) return array;
+  require(array.size == 1, name, "must have the size of x in its batch dimensions if it is by edge",
+          array.size);
+  if (device != Device::cpu) {
+    fail(name, "must have the size of x in its batch dimensions on a GPU");
+  }
   return array;
 }
 

@@ -99,6 +99,10 @@ class Arguments {
   /// An output of the batch's own shape; no two of its elements share memory.
   RowArray output(const char* name, const View& view, Along along) noexcept;
   RowArray optional_output(const char* name, const View& view, Along along) noexcept;
+  /// The gradient of lams, if it is given: an output that may have size 1 in batch dimensions, for
+  /// rows that share a lambda. Sums over rows are formed on the CPU only, for lams that are one per
+  /// row.
+  RowArray lam_gradient(const char* name, const View& view, Device device) noexcept;
 
   RowLam lam(const Lam& lam) noexcept;
 
@@ -128,6 +132,9 @@ class Arguments {
   bool check_view(const char* name, const ConstView& view) noexcept;
   ConstRowArray lay_out(const char* name, const ConstView& view, Along along,
                         bool broadcasts) noexcept;
+  RowArray as_output(const char* name, const View& view, const ConstRowArray& checked) noexcept;
+  /// Whether rows of the batch share elements of an array that broadcasts to it.
+  [[nodiscard]] bool is_shared(const ConstView& view) const noexcept;
 
   Rows rows_;
   int ndim_ = 0;

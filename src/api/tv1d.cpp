@@ -83,7 +83,7 @@ Status prox_tv1d_backward(const Solved1d& solved, const ConstView& grad_y,
   call.solved = lay_out(arguments, solved);
   call.grad_y = arguments.shaped("grad_y", grad_y, Along::elements);
   call.grad_x = arguments.optional_output("gradients.x", gradients.x, Along::elements);
-  call.grad_lam = arguments.optional_output("gradients.lam", gradients.lam, Along::row_or_edges);
+  call.grad_lam = arguments.lam_gradient("gradients.lam", gradients.lam, context.device);
   call.grad_weight =
       arguments.optional_output("gradients.weight", gradients.weight, Along::elements);
   if (gradients.weight.given() && !solved.weight.given()) {

@@ -64,11 +64,11 @@ class ImageArguments {
   detail::ImageArray optional_output(const char* name, const View& view) noexcept {
     return view.given() ? output(name, view) : detail::ImageArray{};
   }
-  detail::ImageArray lam_rows_output(const View& view) noexcept {
-    return by_rows(rows_.optional_output("gradients.lam_rows", view, Along::row_or_edges));
+  detail::ImageArray lam_rows_gradient(const View& view, Device device) noexcept {
+    return by_rows(rows_.lam_gradient("gradients.lam_rows", view, device));
   }
-  detail::ImageArray lam_cols_output(const View& view) noexcept {
-    return by_columns(columns_.optional_output("gradients.lam_cols", view, Along::row_or_edges));
+  detail::ImageArray lam_cols_gradient(const View& view, Device device) noexcept {
+    return by_columns(columns_.lam_gradient("gradients.lam_cols", view, device));
   }
   /// The number of elements saved by `iterations` iterations, `of_each` per iteration; -1 if it
   /// overflows.
@@ -151,6 +151,7 @@ class ImageArguments {
     array.data = lines.data;
     array.dtype = lines.dtype;
     array.given = true;
+    array.shared = lines.shared;
     array.width = lines.size;
     array.height = line_count;
     array.column_stride = lines.stride;
@@ -323,8 +324,8 @@ Status prox_tv2d_backward(const Solved2d& solved, const ConstView& grad_y,
   call.solved = lay_out(arguments, solved);
   call.grad_y = arguments.shaped("grad_y", grad_y);
   call.grad_x = arguments.optional_output("gradients.x", gradients.x);
-  call.grad_lam_rows = arguments.lam_rows_output(gradients.lam_rows);
-  call.grad_lam_cols = arguments.lam_cols_output(gradients.lam_cols);
+  call.grad_lam_rows = arguments.lam_rows_gradient(gradients.lam_rows, context.device);
+  call.grad_lam_cols = arguments.lam_cols_gradient(gradients.lam_cols, context.device);
   const detail::Footprint partitions = footprint(solved.partitions);
   const detail::Footprint momentum = footprint(solved.momentum);
   const detail::Footprint done = footprint(solved.done);

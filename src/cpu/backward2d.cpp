@@ -14,6 +14,7 @@
 #include "cpu/image_stage.h"
 #include "cpu/image_tasks.h"
 #include "cpu/line_passes.h"
+#include "cpu/shared_lams.h"
 #include "cpu/targets.h"
 #include "step/row/row_io.h"
 #include "step/segment.h"
@@ -145,10 +146,10 @@ class ImageGradient {
                             images.width, sharp ? s_.grad_y : nullptr, 0});
     }
     const double sign = sharp ? -1 : 1;
-    store_image(call_.grad_lam_rows, images, image,
-                [&](std::int64_t i) { return sign * s_.lam_rows.at(i); });
-    store_image(call_.grad_lam_cols, images, image,
-                [&](std::int64_t i) { return sign * s_.lam_cols.at(i); });
+    store_lams(call_.grad_lam_rows, images, image,
+               [&](std::int64_t i) { return sign * s_.lam_rows.at(i); });
+    store_lams(call_.grad_lam_cols, images, image,
+               [&](std::int64_t i) { return sign * s_.lam_cols.at(i); });
   }
 
   [[nodiscard]] T momentum_of(std::int64_t image, int k, int done) const noexcept {
@@ -294,8 +295,9 @@ std::size_t iterations_backward2d_workspace(const Images& images, const Context&
 }
 
 Status iterations_backward2d(const Backward2d& call, const Context& context) noexcept {
+  // Sums of shared gradients are in float64, whatever the arithmetic is.
   const auto is_float64 = [](const auto& array) {
-    return array.given && array.dtype == DType::float64;
+    return array.given && !array.shared && array.dtype == DType::float64;
   };
   const bool wide = is_float64(call.grad_y) || is_float64(call.grad_x) ||
                     is_float64(call.grad_lam_rows) || is_float64(call.grad_lam_cols);

@@ -12,7 +12,7 @@ Status forward1d(const Forward1d& call, const Context& context) noexcept;
 /// The same where nothing can fail: lams are checked, there are samples and no data weights, and
 /// context.workspace has the size that workspace1d returns. The other _checked function likewise.
 void forward1d_checked(const Forward1d& call, const Context& context) noexcept;
-std::size_t backward1d_workspace(const Rows& rows, const Context& context) noexcept;
+std::size_t backward1d_workspace(const Rows& rows, bool weighted, const Context& context) noexcept;
 Status backward1d(const Backward1d& call, const Context& context) noexcept;
 void backward1d_checked(const Backward1d& call, const Context& context) noexcept;
 Status jvp1d(const Jvp1d& call, const Context& context) noexcept;

@@ -1,6 +1,7 @@
 #include "cpu/gradient_batch.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cpu/tile_pitch.h"
 #include "step/row/row_io.h"
@@ -24,12 +25,13 @@ LamGradient lam_gradient(const Backward1d& call) noexcept {
 
 }  // namespace
 
-GradientLayout::GradientLayout(const Rows& batch, int tasks) noexcept
+GradientLayout::GradientLayout(const Rows& batch, int tasks, std::int32_t together) noexcept
     : n(batch.n), pitch(tile_pitch(batch.n)) {
   const std::int64_t fewest = n <= kLongRow ? kFewestRows : 1;
   const std::int64_t share = (batch.count + tasks - 1) / tasks;
   const std::int64_t wanted = std::max(kChunkSamples / std::max(n, 1), fewest);
-  rows = static_cast<std::int32_t>(std::max<std::int64_t>(std::min(share, wanted), 1));
+  rows = static_cast<std::int32_t>(std::max<std::int64_t>(std::min(share, wanted) / together, 1) *
+                                   together);
 }
 
 template <class T, class Data>
@@ -129,6 +131,14 @@ void GradientBatch<T>::differentiate(std::int64_t first, std::int64_t count) noe
 
 template <class T>
 void GradientBatch<T>::store_row_lam(std::int64_t first, std::int64_t count) noexcept {
+  if (call_.grad_lam.shared) {
+    auto* const terms = static_cast<double*>(call_.grad_lam.data);
+    const std::int64_t together = call_.rows_per_term;
+    for (std::int64_t r = 0; r < count; r += together) {
+      terms[(first + r) / together] = std::accumulate(lam_sums_ + r, lam_sums_ + r + together, 0.0);
+    }
+    return;
+  }
   for (std::int64_t r = 0; r < count; ++r) store_row(row_lam_[first + r], 1, lam_sums_ + r);
 }
 

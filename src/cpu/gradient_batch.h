@@ -15,7 +15,8 @@ namespace tautstring::detail {
 
 /// How many rows are processed at a time, and the pitch of rows that have to be copied for that.
 struct GradientLayout {
-  GradientLayout(const Rows& batch, int tasks) noexcept;
+  /// The number of rows is a multiple of `together`.
+  GradientLayout(const Rows& batch, int tasks, std::int32_t together) noexcept;
 
   std::int32_t rows;  // at most
   std::int32_t n;     // of a row

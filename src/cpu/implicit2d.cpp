@@ -4,6 +4,7 @@
 #include "cpu/image_components.h"
 #include "cpu/image_io.h"
 #include "cpu/image_tasks.h"
+#include "cpu/shared_lams.h"
 #include "step/row/row_io.h"
 #include "step/segment.h"
 
@@ -61,7 +62,7 @@ class ComponentGradient {
     };
     const std::int32_t edges = (along_rows ? images_.width : images_.height) - 1;
     const std::int32_t lams = along_rows ? array.width : array.height;
-    store_image(array, images_, image, [&](std::int64_t i) {
+    store_lams(array, images_, image, [&](std::int64_t i) {
       const auto r = static_cast<std::int32_t>(i / array.width);
       const auto c = static_cast<std::int32_t>(i % array.width);
       if (lams == edges) return of_edge(r, c);

@@ -20,22 +20,32 @@ ScalarType arithmetic_dtype(ScalarType dtype);
 /// value is passed with the launch, without a separate copy.
 Lam lam_of(const char* name, const Tensor& x, const Tensor& lam);
 
-/// The gradient of lam while a call computes it. The core computes one number per line or edge, in
-/// the dtype of the arithmetic: x's shape except for `size` along `dim`. The result is the gradient
-/// of a lam that several lines share: summed over `shared_dims`, in `dtype`. Empty if it is not
-/// wanted.
+/// A lam of the forward call: its size along the lines, and the dimensions along which all lines
+/// have the same.
+struct SharedLam {
+  std::int64_t dim;
+  std::int64_t size;
+  const std::vector<std::int64_t>& shared_dims;
+  ScalarType dtype;
+};
+
+/// The gradient of a lam while a call computes it; empty if it is not wanted. Where several lines
+/// share a lam, the core sums over them if it can, else the op.
 class LamGradient {
  public:
-  LamGradient(bool is_wanted, const Tensor& grad_y, std::int64_t dim, std::int64_t size,
-              ScalarType x_dtype);
+  LamGradient(bool is_wanted, const SharedLam& lam, const Tensor& grad_y, ScalarType x_dtype);
 
   /// Where the core writes it; a view that is not given if it is not wanted.
   [[nodiscard]] View view(const char* name) const;
 
-  [[nodiscard]] Tensor share(const std::vector<std::int64_t>& shared_dims, ScalarType dtype) const;
+  /// The gradient in the lam's dtype, with size 1 along its shared dimensions.
+  [[nodiscard]] Tensor take() const;
 
  private:
   bool is_wanted_;
+  SharedLam lam_;
+  bool is_shared_;  // by more than one line
+  bool core_sums_;  // over all lines that share it
   Tensor terms_;
 };
 

@@ -77,14 +77,15 @@ std::tuple<Tensor, Tensor> backward1d(const Tensor& grad_y, const Tensor& partit
   require_dim("grad_y", grad_y, dim);
   require_device_of("grad_y", grad_y, "partition", partition);
   Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
-  const LamGradient grad_lam(wants_lam, grad_y, dim, lam_size, x_dtype);
+  const LamGradient grad_lam(wants_lam, {dim, lam_size, lam_shared_dims, lam_dtype}, grad_y,
+                             x_dtype);
   const Gradients1d gradients = {.x = wants_x ? output_view_of("grad_x", grad_x) : View{},
                                  .lam = grad_lam.view("grad_lam")};
   const Solved1d solved = {
       .partition = words_of(partition), .dim = static_cast<int>(dim), .mode = mode_of(sharpen)};
   const CallContext context(grad_y, false, dim);
   raise_unless_ok(prox_tv1d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
-  return {std::move(grad_x), grad_lam.share(lam_shared_dims, lam_dtype)};
+  return {std::move(grad_x), grad_lam.take()};
 }
 
 std::tuple<Tensor, Tensor, Tensor> weighted_backward1d(
@@ -99,7 +100,8 @@ std::tuple<Tensor, Tensor, Tensor> weighted_backward1d(
   require_device_of("grad_y", grad_y, "weight", weight);
   const ScalarType x_dtype = x.scalar_type();
   Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
-  const LamGradient grad_lam(wants_lam, grad_y, dim, lam_size, x_dtype);
+  const LamGradient grad_lam(wants_lam, {dim, lam_size, lam_shared_dims, lam_dtype}, grad_y,
+                             x_dtype);
   Tensor grad_weight =
       wants_weight ? make_like(grad_y, arithmetic_dtype(x_dtype)) : make_nothing(grad_y);
   const Gradients1d gradients = {
@@ -109,7 +111,7 @@ std::tuple<Tensor, Tensor, Tensor> weighted_backward1d(
   const Solved1d solved = solved_of(partition, x, y, weight, dim, sharpen);
   const CallContext context(grad_y, true, dim);
   raise_unless_ok(prox_tv1d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
-  return {std::move(grad_x), grad_lam.share(lam_shared_dims, lam_dtype), std::move(grad_weight)};
+  return {std::move(grad_x), grad_lam.take(), std::move(grad_weight)};
 }
 
 Tensor jvp1d(const Tensor& partition, const std::optional<Tensor>& x,

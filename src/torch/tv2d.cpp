@@ -167,8 +167,12 @@ std::tuple<Tensor, Tensor, Tensor> backward2d(
   require_device_of("grad_y", grad_y, "momentum", momentum);
   require_device_of("grad_y", grad_y, "done", done);
   Tensor grad_x = wants_x ? make_like(grad_y, x_dtype) : make_nothing(grad_y);
-  const LamGradient grad_lam_rows(wants_lam_rows, grad_y, dims.width, lam_rows_size, x_dtype);
-  const LamGradient grad_lam_cols(wants_lam_cols, grad_y, dims.height, lam_cols_size, x_dtype);
+  const LamGradient grad_lam_rows(wants_lam_rows,
+                                  {dims.width, lam_rows_size, lam_rows_shared_dims, lam_rows_dtype},
+                                  grad_y, x_dtype);
+  const LamGradient grad_lam_cols(
+      wants_lam_cols, {dims.height, lam_cols_size, lam_cols_shared_dims, lam_cols_dtype}, grad_y,
+      x_dtype);
   const Gradients2d gradients = {.x = wants_x ? output_view_of("grad_x", grad_x) : View{},
                                  .lam_rows = grad_lam_rows.view("grad_lam_rows"),
                                  .lam_cols = grad_lam_cols.view("grad_lam_cols")};
@@ -182,8 +186,7 @@ std::tuple<Tensor, Tensor, Tensor> backward2d(
                              .width_dim = dims.width},
                             {.derivative = derivative_of(implicit)});
   raise_unless_ok(prox_tv2d_backward(solved, view_of("grad_y", grad_y), gradients, context.get()));
-  return {std::move(grad_x), grad_lam_rows.share(lam_rows_shared_dims, lam_rows_dtype),
-          grad_lam_cols.share(lam_cols_shared_dims, lam_cols_dtype)};
+  return {std::move(grad_x), grad_lam_rows.take(), grad_lam_cols.take()};
 }
 
 Tensor jvp2d(const Tensor& partitions, const Tensor& momentum, const Tensor& done,

@@ -293,7 +293,7 @@ TEST(ImagesArguments, OfBackwardAreChecked) {
   EXPECT_EQ(argument(solved, {}, {.x = grad_x}), "grad_y");
   EXPECT_EQ(argument(solved, grad_y, {.x = view(out.data(), {2, 3, 3})}), "gradients.x");
   EXPECT_EQ(argument(solved, grad_y, {.lam_rows = grad_x}), "gradients.lam_rows");
-  EXPECT_EQ(argument(solved, grad_y, {.lam_cols = view(out.data(), {1, 1, 4})}),
+  EXPECT_EQ(argument(solved, grad_y, {.lam_cols = view(out.data(), {1, 1, 5})}),
             "gradients.lam_cols");
   EXPECT_EQ(argument(solved, grad_y, {.lam_cols = view(g.data(), {2, 2, 4})}),
             "gradients.lam_cols");
