@@ -74,6 +74,8 @@ ExitCode parse_and_run(int argc, const char* const* argv) {
   add_signal(app, chosen);
   add_compare(app, chosen);
   add_info(app, chosen);
+  add_completion(app, chosen);
+  add_manual(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

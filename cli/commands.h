@@ -10,5 +10,7 @@ void add_smooth_and_sharpen(CLI::App& app, Action& chosen);
 void add_signal(CLI::App& app, Action& chosen);
 void add_compare(CLI::App& app, Action& chosen);
 void add_info(CLI::App& app, Action& chosen);
+void add_completion(CLI::App& app, Action& chosen);
+void add_manual(CLI::App& app, Action& chosen);
 
 }  // namespace tautstring::cli

@@ -137,8 +137,11 @@ void add_report(CLI::App& command, ReportOptions& report) {
 
 void add_output(CLI::App& command, OutputOptions& output, FormatTable formats,
                 const std::string& format_description) {
-  add_parsed(command, "--format", output.format, "NAME",
-             fmt::format("{}: {}", format_description, names_of(formats)), names_of(formats),
+  std::string names;
+  for (const FileFormat& format : formats) {
+    names += (names.empty() ? "" : "|") + std::string(format.name);
+  }
+  add_parsed(command, "--format", output.format, names, format_description, names_of(formats),
              [formats](const std::string& text) {
                const FileFormat* const found = format_of_name(formats, text);
                return found != nullptr ? std::optional(found) : std::nullopt;
