@@ -11,6 +11,7 @@
 #include "image_io.h"
 #include "image_tv.h"
 #include "input.h"
+#include "noise.h"
 #include "npy.h"
 #include "report.h"
 #include "signal_io.h"
@@ -43,6 +44,10 @@ Json build_info() {
           {"signal_formats", format_names(signal_formats())}};
 }
 
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 /// Lines of one pixel have no neighbours: the mean is null in JSON.
 Json mean_difference(const Image& image, Axis axis, Executor& executor) {
   const double pairs = pair_count(image, axis);
@@ -61,6 +66,7 @@ Json image_info(const std::string& path, std::span<const std::byte> bytes, Execu
     lowest = std::min(lowest, image.pixels[i]);
     highest = std::max(highest, image.pixels[i]);
   }
+  const std::optional<double> noise = noise_of(image);
   Json info = {{"file", path},
                {"kind", "image"},
                {"width", image.width},
@@ -71,7 +77,9 @@ Json image_info(const std::string& path, std::span<const std::byte> bytes, Execu
                {"mean_difference_rows", mean_difference(image, Axis::rows, executor)},
                {"mean_difference_cols", mean_difference(image, Axis::cols, executor)},
                {"lam_max_rows", largest_lam_max(image, Axis::rows, executor)},
-               {"lam_max_cols", largest_lam_max(image, Axis::cols, executor)}};
+               {"lam_max_cols", largest_lam_max(image, Axis::cols, executor)},
+               {"noise", number_or_null(noise)},
+               {"lam_for_noise", noise ? Json(kLamPerNoise * *noise) : Json(nullptr)}};
   if (!notes.empty()) info["notes"] = notes;
   return info;
 }
@@ -112,17 +120,15 @@ Json signal_info(const std::string& path, std::span<const std::byte> bytes, Exec
     lowest = std::min(lowest.value_or(value), value);
     highest = std::max(highest.value_or(value), value);
   }
-  const auto number = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json(nullptr);
-  };
   return {{"file", path},
           {"kind", "signal"},
           {"shape", signal.samples.shape},
           {"dtype", name_of(signal.samples.dtype)},
           {"missing", signal.missing_count},
-          {"range", {number(lowest), number(highest)}},
+          {"range", {number_or_null(lowest), number_or_null(highest)}},
           {"dim", dim},
-          {"lam_max", number(signal_lam_max(signal, dim, executor))}};
+          {"lam_max", number_or_null(signal_lam_max(signal, dim, executor))},
+          {"noise", number_or_null(noise_of(signal, dim))}};
 }
 
 /// By the extension of a file; a pipe has none, so by its bytes.

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "errors.h"
 #include "support/arrays.h"
@@ -88,6 +91,54 @@ TEST_F(Info, tells_about_a_signal) {
   EXPECT_EQ(json["dtype"], "float32");
   EXPECT_EQ(json["range"], nlohmann::json({0.0, 4.0}));
   EXPECT_EQ(json["lam_max"], 2);
+}
+
+/// 8-bit grey around 128 with normal noise of this standard deviation, in grey levels.
+TestImage noisy_image(int bands, double deviation) {
+  TestImage image = {200, 160, bands, Depth::bits8, {}};
+  std::mt19937 random(1);
+  std::normal_distribution<float> noise(128, static_cast<float>(deviation));
+  for (int i = 0; i < 200 * 160 * bands; ++i) image.values.push_back(std::round(noise(random)));
+  return image;
+}
+
+TEST_F(Info, estimates_the_noise_of_an_image_and_a_lambda_for_it) {
+  for (const double deviation : {2.0, 5.0, 25.0}) {
+    write_image(noisy_image(3, deviation), path("a.png"));
+    const auto json = info("a.png");
+    EXPECT_NEAR(json["noise"], deviation / 255, 0.04 * deviation / 255) << deviation;
+    EXPECT_DOUBLE_EQ(json["lam_for_noise"], 0.7 * json["noise"].get<double>());
+    std::filesystem::remove(path("a.png"));
+  }
+}
+
+TEST_F(Info, finds_no_noise_in_ramps_edges_and_invisible_pixels) {
+  TestImage image = {40, 40, 2, Depth::bits8, {}};
+  for (int i = 0; i < 40 * 40; ++i) {
+    const bool is_visible = i / 40 < 30;
+    const auto ramp = static_cast<float>(3 * (i % 40) + (i / 40 > 17 ? 100 : 0));
+    image.values.push_back(is_visible ? ramp : static_cast<float>(97 * i % 251));
+    image.values.push_back(is_visible ? 255.F : 0.F);
+  }
+  write_image(image, path("a.png"));
+  EXPECT_EQ(info("a.png")["noise"], 0);
+  write_image({3, 1, 1, Depth::bits8, {0, 0, 255}}, path("line.png"));
+  EXPECT_TRUE(info("line.png")["noise"].is_null());
+  EXPECT_TRUE(info("line.png")["lam_for_noise"].is_null());
+}
+
+TEST_F(Info, estimates_the_noise_of_a_signal_along_its_dimension) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> noise(0, 0.25);
+  std::string table;
+  for (int i = 0; i < 3000; ++i) {  // two columns: a ramp with noise and steps with noise
+    table += std::to_string(0.01 * i + noise(random)) + ",";
+    table += (i % 7 == 3 ? "" : std::to_string(i / 100 * 5 + noise(random))) + "\n";
+  }
+  write("a.csv", table);
+  EXPECT_NEAR(info("a.csv")["noise"], 0.25, 0.015);
+  write("short.csv", "1\n2\n");
+  EXPECT_TRUE(info("short.csv")["noise"].is_null());
 }
 
 TEST_F(Info, leaves_missing_samples_out) {
