@@ -1,6 +1,6 @@
 # The doors to the project. Each target sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo install test docs test-docs lint format sanitize fuzz bench bench-gpu clean
+.PHONY: help setup demo figures install test docs test-docs lint format sanitize fuzz bench bench-gpu clean
 
 PYTHON := .venv/bin/python
 
@@ -17,6 +17,10 @@ demo:  ## smooth a noisy scene and write out/demo.png
 	@mkdir -p out
 	@build/release/examples/tautstring_demo out/demo.png
 	@echo "the command: build/release/cli/tautstring; make install puts it into PREFIX/bin"
+
+figures: demo  ## redraw the pictures of README and of the home page
+	@cp out/demo.png docs/images/noisy_lowpass_tv.png
+	@git status --short docs/images
 
 PREFIX ?= $(HOME)/.local
 
