@@ -25,6 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "drawings",
     "elsewhere",
+    "headers",
     "mathml",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
