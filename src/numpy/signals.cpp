@@ -79,7 +79,7 @@ bool is_stop_handled() noexcept {
   PyObject* traceback = nullptr;
   PyErr_GetExcInfo(&type, &value, &traceback);
   PyObject* const text = value == nullptr || value == Py_None ? nullptr : PyObject_Str(value);
-  const char* const utf8 = text == nullptr ? nullptr : PyUnicode_AsUTF8(text);
+  const char* const utf8 = text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, nullptr);
   const bool is_handled =
       utf8 != nullptr &&
       std::string_view(utf8).find(message({.code = StatusCode::interrupted})) != std::string::npos;

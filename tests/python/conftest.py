@@ -2,16 +2,20 @@
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tautstring import _missed
 
+collect_ignore_glob = []
 if find_spec("torch"):
     from torch_support import device, make, make_positive  # noqa: F401  # fixtures
 else:  # a package for NumPy alone
-    collect_ignore_glob = ["test_torch_*.py"]
+    collect_ignore_glob += ["test_torch_*.py", "test_bench.py"]
+if not (Path(__file__).parents[2] / "bench").exists():  # a package without its source tree
+    collect_ignore_glob += ["test_bench.py"]
 
 
 @pytest.fixture(autouse=True)

@@ -178,6 +178,7 @@ def test_copies_pickles_and_states_give_the_same_bits(make, learnable):
         assert torch.equal(other(x), layer(x))
 
 
+@pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not here")
 def test_state_is_the_one_that_cpp_loads():
     # examples/cpp/load_state.cpp reads the same file into the same net.
     net = torch.nn.Sequential(
