@@ -1,7 +1,9 @@
 # Vector code is optional: built if Highway's headers are found; otherwise left out, with a message.
 # The portable code is always built. Sets TAUTSTRING_HAS_SIMD.
 set(TAUTSTRING_HAS_SIMD OFF)
-if(NOT TAUTSTRING_SIMD STREQUAL "OFF")
+if(MSVC)
+  message(STATUS "tautstring: MSVC, building the CPU code without SIMD")
+elseif(NOT TAUTSTRING_SIMD STREQUAL "OFF")
   find_path(TAUTSTRING_HIGHWAY_INCLUDE_DIR hwy/foreach_target.h DOC "Folder with hwy/highway.h")
   mark_as_advanced(TAUTSTRING_HIGHWAY_INCLUDE_DIR)
   if(TAUTSTRING_HIGHWAY_INCLUDE_DIR)

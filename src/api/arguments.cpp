@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "portability.h"
+
 namespace tautstring::detail {
 namespace {
 
@@ -24,7 +26,7 @@ std::int64_t element_count(const ConstView& view) {
   }
   if (empty) return 0;
   for (int d = 0; d < view.ndim; ++d) {
-    if (__builtin_mul_overflow(count, view.shape[d], &count)) return -1;
+    if (!multiply(count, view.shape[d], count)) return -1;
   }
   return count;
 }
@@ -39,9 +41,9 @@ bool is_addressable(const ConstView& view) {
   for (int d = 0; d < view.ndim; ++d) {
     if (view.strides[d] == std::numeric_limits<std::int64_t>::min()) return false;
     std::int64_t extent = 0;
-    if (__builtin_mul_overflow(std::abs(view.strides[d]),
-                               std::max<std::int64_t>(view.shape[d], 1) - 1, &extent) ||
-        __builtin_add_overflow(reach, extent, &reach)) {
+    if (!multiply(std::abs(view.strides[d]), std::max<std::int64_t>(view.shape[d], 1) - 1,
+                  extent) ||
+        !add(reach, extent, reach)) {
       return false;
     }
   }
@@ -107,7 +109,7 @@ int Arguments::place_dims(const ConstView& shaped, std::initializer_list<Steps> 
     // Arrays that are empty, or that a later check rejects, do not matter.
     if (array.ndim < 0 || array.ndim > ndim_ || array.is_empty()) return true;
     std::int64_t span = 0;
-    return !__builtin_mul_overflow(array.along(inner, ndim_), shaped.shape[inner], &span) &&
+    return multiply(array.along(inner, ndim_), shaped.shape[inner], span) &&
            array.along(outer, ndim_) == span;
   };
   const auto folds_into_outer = [&](int d) {
@@ -157,8 +159,8 @@ void Arguments::set_batch(const char* name, const ConstView& shaped, int dim,
     if (d < dim_) rows_.dim = place_[d] + 1;
     batch_shape_[d] = shaped.shape[d];
     std::int64_t& size = rows_.batch_shape[place_[d]];
-    if (__builtin_mul_overflow(size, shaped.shape[d], &size) ||
-        __builtin_mul_overflow(rows_.count, shaped.shape[d], &rows_.count)) {
+    if (!multiply(size, shaped.shape[d], size) ||
+        !multiply(rows_.count, shaped.shape[d], rows_.count)) {
       return fail(name, "must have fewer than 2^63 rows");
     }
   }
@@ -189,7 +191,7 @@ void Arguments::require(bool condition, const char* name, const char* expected,
 
 void Arguments::require_partition(std::size_t size) noexcept {
   std::int64_t words = 0;
-  if (__builtin_mul_overflow(rows_.count, partition_words(rows_.n), &words) ||
+  if (!multiply(rows_.count, partition_words(rows_.n), words) ||
       words != static_cast<std::int64_t>(size)) {
     fail("partition", "must have row_count * partition_words(n) elements",
          static_cast<double>(size));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/arguments.h"
+#include "portability.h"
 
 namespace tautstring {
 namespace {
@@ -74,7 +75,7 @@ class ImageArguments {
   /// overflows.
   [[nodiscard]] static std::int64_t saved(std::int64_t of_each, int iterations) noexcept {
     std::int64_t count = 0;
-    return __builtin_mul_overflow(of_each, std::int64_t{iterations}, &count) ? -1 : count;
+    return detail::multiply(of_each, iterations, count) ? count : -1;
   }
   /// A list of the caller, which must have `count` elements.
   template <class Item>

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 
-/// For loops that are compiled for several instruction sets: called, they would be compiled for
-/// one.
-#define TAUTSTRING_FORCE_INLINE inline __attribute__((always_inline))
+#include "portability.h"
 
 namespace tautstring::detail {
 

@@ -26,7 +26,8 @@ STANDARD = {
     "src/step/row": LANGUAGE | {"algorithm", "cmath", "cstring"},
 }
 CUDA_LAYERS = ["cuda/dispatch", "cuda/kernels", "cuda/agent", "cuda/warp", "cuda/tuning"]
-SHARED = ["tautstring", "backend.h", "step"]
+SHARED = ["tautstring", "backend.h", "step"]  # by host and devices
+PORTABILITY = "portability.h"
 
 # folder (the longest match applies) -> our folders whose headers it may include; "!": except
 ALLOWED = {
@@ -37,9 +38,10 @@ ALLOWED = {
     "src/step": ["step", "!step/image", "!step/row", "tautstring/partition.h"],
     "src/step/image": ["step", "!step/row"],
     "src/step/row": SHARED,
-    "src/api": ["tautstring", "api", "backend.h"],
+    "src/portability.h": [],
+    "src/api": ["tautstring", "api", "backend.h", PORTABILITY],
     "src/reference": ["tautstring", "reference"],
-    "src/cpu": ["cpu", *SHARED],
+    "src/cpu": ["cpu", PORTABILITY, *SHARED],
     "src/cpu/vector": ["tautstring", "cpu", "step"],
     "src/cuda": ["cuda", *SHARED],
     # each layer may use itself and the layers after it
