@@ -23,6 +23,7 @@ IS_HERE = (SOURCE / "README.md").exists()  # else the tests run outside the sour
 # How many each page has: one that is not found fails, and so does a page that is not named here.
 PYTHON_BLOCKS = {
     "README.md": 2,
+    "docs/bad_input.md": 2,
     "docs/five_minutes.md": 2,
     "docs/from_tv_layers_for_cv.md": 1,
     "docs/index.md": 1,
