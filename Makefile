@@ -1,6 +1,6 @@
 # The doors to the project. Each target sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo figures install test docs test-docs lint format sanitize fuzz bench bench-gpu clean
+.PHONY: help setup demo figures install test docs test-docs test-aarch64 lint format sanitize fuzz bench bench-gpu clean
 
 PYTHON := .venv/bin/python
 
@@ -57,6 +57,25 @@ docs:  ## build the site in out/site; a warning or a broken link is an error
 test-docs: docs  ## test the page that runs the solver, in headless Chromium
 	@tools/setup browser
 	TAUTSTRING_CPU=portable $(PYTHON) -m pytest tests/site
+
+# The cross compiler must not find the headers of this machine: those of Highway, which are the same
+# for all, are linked to; GoogleTest is compiled.
+ARM_LIBRARIES := build/aarch64-libraries
+QEMU := qemu-aarch64 -L /usr/aarch64-linux-gnu
+
+test-aarch64:  ## compile the core and its tests for 64-bit ARM, and run them under qemu
+	@tools/setup build test aarch64
+	@mkdir -p $(ARM_LIBRARIES)/include && ln -sfn /usr/include/hwy $(ARM_LIBRARIES)/include/hwy
+	@cmake -S /usr/src/googletest -B build/aarch64-googletest -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	  -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DBUILD_GMOCK=OFF \
+	  -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	  -DCMAKE_INSTALL_PREFIX=$(CURDIR)/$(ARM_LIBRARIES) > /dev/null
+	@cmake --build build/aarch64-googletest --target install > /dev/null
+	cmake --preset aarch64
+	cmake --build --preset aarch64 --target tautstring_tests tautstring_doc_tests
+	$(QEMU) build/aarch64/tests/docs/tautstring_doc_tests --gtest_brief=1
+	seq 0 $$(($$(nproc) - 1)) | xargs -P "$$(nproc)" -I SHARD env GTEST_TOTAL_SHARDS="$$(nproc)" \
+	  GTEST_SHARD_INDEX=SHARD $(QEMU) build/aarch64/tests/cpp/tautstring_tests --gtest_brief=1
 
 lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy
 	@tools/setup build test lint

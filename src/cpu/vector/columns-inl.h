@@ -35,9 +35,9 @@ HWY_INLINE void store_transposed(D d, const hn::Vec<D>* v, hn::TFromD<D>* to,
   hn::Vec<D> out[kBlock];
   transpose_blocks(d, v, out);
   HWY_ALIGN T lanes[kLanes];
-  TAUTSTRING_UNROLL for (int j = 0; j < kBlock; ++j) {
+  TAUTSTRING_UNROLL_ALL for (int j = 0; j < kBlock; ++j) {
     hn::Store(out[j], d, lanes);
-    TAUTSTRING_UNROLL for (int i = 0; i < kLanes; i += kBlock) {
+    TAUTSTRING_UNROLL_ALL for (int i = 0; i < kLanes; i += kBlock) {
       hn::StoreU(hn::Load(block, lanes + i), block, to + (i + j) * pitch);
     }
   }
@@ -69,7 +69,7 @@ void gather_columns(const T* from, std::int64_t stride, std::int32_t rows, std::
       rows, n,
       [&](std::int32_t i, std::int32_t r) HWY_ATTR {
         hn::Vec<decltype(d)> v[kBlock];
-        TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) {
           v[j] = hn::LoadU(d, from + (i + j) * stride + r);
         }
         store_transposed(d, v, to + r * pitch + i, pitch);
@@ -90,7 +90,7 @@ void scatter_columns(const T* from, std::int64_t pitch, std::int32_t rows, std::
         for (std::int32_t l = 0; l < kLanes; ++l) at[l] = (r + l) * pitch;
         hn::Vec<decltype(d)> v[kBlock];
         load_transposed<kBlock>(d, from + i, at, v);
-        TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+        TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) {
           hn::StoreU(v[j], d, to + (i + j) * stride + r);
         }
       },

@@ -107,10 +107,10 @@ class DirectLanes {
 
   HWY_INLINE void run() noexcept {
     Group g[kGroups];
-    TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) start(g[q]);
+    TAUTSTRING_UNROLL_ALL for (int q = 0; q < kGroups; ++q) start(g[q]);
     for (;;) {
       M any = g[0].alive;
-      TAUTSTRING_UNROLL for (int q = 1; q < kGroups; ++q) any = hn::Or(any, g[q].alive);
+      TAUTSTRING_UNROLL_ALL for (int q = 1; q < kGroups; ++q) any = hn::Or(any, g[q].alive);
       if (hn::AllFalse(d, any)) break;
       advance(g);
       if (kNoted && noted_ > kNotes - kGroups * kLanes * 2) write_notes();
@@ -172,7 +172,7 @@ class DirectLanes {
   HWY_INLINE void advance(Group (&g)[kGroups]) noexcept {
     Places from[kGroups];
     Round r[kGroups];
-    TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) {
+    TAUTSTRING_UNROLL_ALL for (int q = 0; q < kGroups; ++q) {
       hn::Store(g[q].k, di, from[q].of);
       launder(from[q].of);
       r[q] = begin(g[q]);
@@ -182,7 +182,7 @@ class DirectLanes {
     } else {
       take_samples<false>(g, r, from);
     }
-    TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) {
+    TAUTSTRING_UNROLL_ALL for (int q = 0; q < kGroups; ++q) {
       if constexpr (!kNoted) write_codes(from[q], r[q].codes);
       stop_and_look(g[q], r[q]);
     }
@@ -201,24 +201,24 @@ class DirectLanes {
 
   static HWY_INLINE bool any_ends(const Round (&r)[kGroups]) noexcept {
     VI ahead = r[0].ahead;
-    TAUTSTRING_UNROLL for (int q = 1; q < kGroups; ++q) ahead = hn::Min(ahead, r[q].ahead);
+    TAUTSTRING_UNROLL_ALL for (int q = 1; q < kGroups; ++q) ahead = hn::Min(ahead, r[q].ahead);
     return !hn::AllFalse(di, hn::Lt(ahead, hn::Set(di, TI{kSteps + 1})));
   }
 
   template <bool kMayEnd>
   HWY_INLINE void take_samples(Group (&g)[kGroups], Round (&r)[kGroups],
                                const Places (&from)[kGroups]) noexcept {
-    TAUTSTRING_UNROLL for (int i = 0; i < kSteps; i += kLoad) {
+    TAUTSTRING_UNROLL_ALL for (int i = 0; i < kSteps; i += kLoad) {
       V x[kGroups][kLoad];
       V edge[kGroups][kEdges ? kLoad : 1];
-      TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) {
+      TAUTSTRING_UNROLL_ALL for (int q = 0; q < kGroups; ++q) {
         load_transposed<kLoad>(d, jobs_.x + 1 + i, from[q].of, x[q]);
         if constexpr (kEdges) {
           load_transposed<kLoad>(d, jobs_.edge_lam + 1 + i, from[q].of, edge[q]);
         }
       }
-      TAUTSTRING_UNROLL for (int j = 0; j < kLoad; ++j) {
-        TAUTSTRING_UNROLL for (int q = 0; q < kGroups; ++q) {
+      TAUTSTRING_UNROLL_ALL for (int j = 0; j < kLoad; ++j) {
+        TAUTSTRING_UNROLL_ALL for (int q = 0; q < kGroups; ++q) {
           take_sample<kMayEnd>(g[q], r[q], i + j, x[q][j],
                                kEdges ? edge[q][kEdges ? j : 0] : g[q].lam);
         }
@@ -357,7 +357,7 @@ class DirectLanes {
     HWY_ALIGN TI codes[kLanes];
     hn::Store(bytes, di, codes);
     launder(codes);
-    TAUTSTRING_UNROLL for (int i = 0; i < kLanes; ++i) {
+    TAUTSTRING_UNROLL_ALL for (int i = 0; i < kLanes; ++i) {
       or_bytes<Shape::kInStep ? kSteps : 1>(found_.codes + 1 + from.of[i], codes[i]);
     }
   }
@@ -399,7 +399,7 @@ class DirectLanes {
   }
 
   HWY_INLINE void write_notes() noexcept {
-    TAUTSTRING_UNROLL for (std::size_t i = 0; i < noted_; ++i) {
+    TAUTSTRING_UNROLL_ALL for (std::size_t i = 0; i < noted_; ++i) {
       const auto note = static_cast<std::uint32_t>(notes_[i]);
       found_.codes[note & ((1U << kCodeShift) - 1)] = static_cast<Code>(note >> kCodeShift);
     }

@@ -12,7 +12,7 @@
 #include "cpu/vector/bit_tables.h"
 #include "hwy/highway.h"
 
-#define TAUTSTRING_UNROLL _Pragma("GCC unroll 16")
+#define TAUTSTRING_UNROLL_ALL _Pragma("GCC unroll 16")
 
 HWY_BEFORE_NAMESPACE();
 namespace tautstring::detail::HWY_NAMESPACE {
@@ -292,13 +292,13 @@ HWY_INLINE void transpose_blocks(D d, const hn::Vec<D>* v, hn::Vec<D>* out) {
     // Pairs of neighbours first, then these as elements of twice the size.
     const hn::RepartitionToWide<D> dw;
     hn::Vec<decltype(dw)> lower[4], upper[4], out_lower[4], out_upper[4];
-    TAUTSTRING_UNROLL for (int i = 0; i < 4; ++i) {
+    TAUTSTRING_UNROLL_ALL for (int i = 0; i < 4; ++i) {
       lower[i] = hn::BitCast(dw, hn::InterleaveLower(d, v[2 * i], v[2 * i + 1]));
       upper[i] = hn::BitCast(dw, hn::InterleaveUpper(d, v[2 * i], v[2 * i + 1]));
     }
     transpose_blocks(dw, lower, out_lower);
     transpose_blocks(dw, upper, out_upper);
-    TAUTSTRING_UNROLL for (int i = 0; i < 4; ++i) {
+    TAUTSTRING_UNROLL_ALL for (int i = 0; i < 4; ++i) {
       out[i] = hn::BitCast(d, out_lower[i]);
       out[4 + i] = hn::BitCast(d, out_upper[i]);
     }
@@ -351,9 +351,9 @@ template <int kCount, class D, class TI>
 HWY_INLINE void load_transposed(D d, const hn::TFromD<D>* x, const TI* from, hn::Vec<D>* out) {
   constexpr int kBlock = 16 / sizeof(hn::TFromD<D>);
   static_assert(kCount % kBlock == 0);
-  TAUTSTRING_UNROLL for (int j = 0; j < kCount; j += kBlock) {
+  TAUTSTRING_UNROLL_ALL for (int j = 0; j < kCount; j += kBlock) {
     hn::Vec<D> blocks[kBlock];
-    TAUTSTRING_UNROLL for (int i = 0; i < kBlock; ++i) {
+    TAUTSTRING_UNROLL_ALL for (int i = 0; i < kBlock; ++i) {
       blocks[i] = load_blocks(d, x + j, from + i);
     }
     transpose_blocks(d, blocks, out + j);

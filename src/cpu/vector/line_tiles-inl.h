@@ -104,7 +104,7 @@ class LineTiles {
     for (; k + kBlock <= shape_.n; k += kBlock) {
       V v[kBlock];
       load_transposed<kBlock>(d, in + k, from_, v);
-      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+      TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) {
         hn::Store(v[j], d, tile + (k + j) * kLanes);
       }
     }
@@ -119,18 +119,18 @@ class LineTiles {
   HWY_INLINE void load_square(std::int32_t k, const T* in, T* tile) const noexcept {
     constexpr std::int32_t kBlocks = kLanes / kBlock;
     V v[kBlock][kBlocks];
-    TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+    TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) {
       V lines[kBlocks];
-      TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) {
+      TAUTSTRING_UNROLL_ALL for (std::int32_t b = 0; b < kBlocks; ++b) {
         lines[b] = hn::LoadU(d, in + from_[b * kBlock + j] + k);
       }
       transpose_whole_blocks(d, lines, v[j]);
     }
-    TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) {
+    TAUTSTRING_UNROLL_ALL for (std::int32_t b = 0; b < kBlocks; ++b) {
       V blocks[kBlock], out[kBlock];
-      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) blocks[j] = v[j][b];
+      TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) blocks[j] = v[j][b];
       transpose_blocks(d, blocks, out);
-      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+      TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) {
         hn::Store(out[j], d, tile + (k + b * kBlock + j) * kLanes);
       }
     }
@@ -144,7 +144,7 @@ class LineTiles {
       V out[kBlock];
       load_block(k, tile, out);
       HWY_ALIGN T lines[kBlock * kLanes];  // [line in its block][block][sample]
-      TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+      TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) {
         hn::Store(out[j], d, lines + j * kLanes);
       }
       for (std::int32_t lane = 0; lane < count_; ++lane) {
@@ -162,7 +162,7 @@ class LineTiles {
   /// kBlock samples of all lines: block b of out[j] has those of line b * kBlock + j.
   HWY_INLINE void load_block(std::int32_t k, const T* tile, V* out) const noexcept {
     V v[kBlock];
-    TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+    TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) {
       v[j] = hn::Load(d, tile + (k + j) * kLanes);
     }
     transpose_blocks(d, v, out);
@@ -173,14 +173,14 @@ class LineTiles {
   HWY_INLINE void store_square(std::int32_t k, const T* tile, const Use& use) const noexcept {
     constexpr std::int32_t kBlocks = kLanes / kBlock;
     V v[kBlocks][kBlock];
-    TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) {
+    TAUTSTRING_UNROLL_ALL for (std::int32_t b = 0; b < kBlocks; ++b) {
       load_block(k + b * kBlock, tile, v[b]);
     }
-    TAUTSTRING_UNROLL for (std::int32_t j = 0; j < kBlock; ++j) {
+    TAUTSTRING_UNROLL_ALL for (std::int32_t j = 0; j < kBlock; ++j) {
       V blocks[kBlocks], out[kBlocks];
-      TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) blocks[b] = v[b][j];
+      TAUTSTRING_UNROLL_ALL for (std::int32_t b = 0; b < kBlocks; ++b) blocks[b] = v[b][j];
       transpose_whole_blocks(d, blocks, out);
-      TAUTSTRING_UNROLL for (std::int32_t b = 0; b < kBlocks; ++b) {
+      TAUTSTRING_UNROLL_ALL for (std::int32_t b = 0; b < kBlocks; ++b) {
         const std::int32_t lane = b * kBlock + j;
         if (lane < count_) use(d, at(lane, k), out[b]);
       }

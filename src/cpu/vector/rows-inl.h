@@ -149,7 +149,7 @@ HWY_INLINE void fold(const RowBounds<T>* bounds, Extent<T>* extents) noexcept {
   using V = hn::Vec<decltype(d)>;
   V low[kFolded<T>], fall[kFolded<T>];
   V odd = hn::Zero(d);
-  TAUTSTRING_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
+  TAUTSTRING_UNROLL_ALL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
     low[i] = bounds[i].low;
     fall[i] = hn::Neg(bounds[i].high);
     odd = hn::Add(odd, bounds[i].odd);
@@ -159,7 +159,7 @@ HWY_INLINE void fold(const RowBounds<T>* bounds, Extent<T>* extents) noexcept {
   hn::Store(least_of_each(d, low), d, least);
   hn::Store(least_of_each(d, fall), d, most);
   const bool all_finite = hn::AllTrue(d, hn::Eq(odd, hn::Zero(d)));
-  TAUTSTRING_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
+  TAUTSTRING_UNROLL_ALL for (std::int32_t i = 0; i < kFolded<T>; ++i) {
     extents[i] = {least[i], -most[i], all_finite};
   }
   if (HWY_LIKELY(all_finite)) return;
@@ -178,7 +178,7 @@ HWY_INLINE void measure(const T* x, std::int64_t step, std::int32_t rows, std::i
   std::int32_t r = 0;
   RowBounds<T> bounds[kFolded<T>];
   for (; r + kFolded<T> <= rows; r += kFolded<T>) {
-    TAUTSTRING_UNROLL for (std::int32_t i = 0; i < kFolded<T>; ++i) bounds[i] =
+    TAUTSTRING_UNROLL_ALL for (std::int32_t i = 0; i < kFolded<T>; ++i) bounds[i] =
         bounds_of_row(r + i);
     fold(bounds, extents + r);
   }

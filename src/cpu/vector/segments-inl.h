@@ -195,7 +195,7 @@ class SegmentLister {
     lengthen_sums(0, sum, joined);
     // With many lanes some are joined further, unless nearly all segments are shorter.
     if (kLanes < 16 || joined != 0) {
-      TAUTSTRING_UNROLL for (int r = 1; r < kReaches; ++r) lengthen_sums(r, sum, joined);
+      TAUTSTRING_UNROLL_ALL for (int r = 1; r < kReaches; ++r) lengthen_sums(r, sum, joined);
     }
     const V open = hn::IfThenZeroElse(mask_from_bits(d, ends), sum);
     // The first segment that ends here may have begun before the block.

@@ -3,8 +3,11 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/vector/vector_targets.cpp"
 // One variant of AVX-512 is enough, SSE is used with all its extensions or not at all, and of AVX2
-// only what compilers can query the processor for.
-#if defined(__SANITIZE_THREAD__)
+// only what compilers can query the processor for. On 64-bit ARM it is NEON: vectors of SVE have no
+// fixed size, so they cannot be members, as they are here.
+#if defined(__aarch64__)
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#elif defined(__SANITIZE_THREAD__)
 // No set makes threads share more than another one does.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
 #elif defined(TAUTSTRING_SANITIZED)  // saves minutes of compile time; the widest set reads furthest
