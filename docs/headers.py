@@ -21,6 +21,7 @@ PAGES = {
             "tv2d",
             "newton1d",
             "certificate",
+            "path1d",
             "partition",
             "view",
             "context",

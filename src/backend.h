@@ -139,6 +139,13 @@ struct RowReduction {
   RowArray out;
 };
 
+struct Path1d {
+  Rows rows;
+  ConstRowArray x;
+  ConstRowArray weight;
+  RowArray lams;  // one per edge
+};
+
 /// The shape of a batch of images. Image i is at the i-th index of the batch dimensions, last one
 /// fastest.
 struct Images {
@@ -330,6 +337,9 @@ struct Backend {
   Status (*backward2d)(const Backward2d&, const Context&) noexcept;
   Status (*jvp2d)(const Jvp2d&, const Context&) noexcept;
   Status (*gap2d)(const Gap2d&, const Context&) noexcept;
+  // Null if the device does not have them.
+  std::size_t (*path_workspace1d)(const Rows&, bool weighted, const Context&) noexcept = nullptr;
+  Status (*path1d)(const Path1d&, const Context&) noexcept = nullptr;
 };
 
 extern const Backend kCpuBackend;

@@ -6,6 +6,7 @@
 #include "tautstring/context.h"
 #include "tautstring/newton1d.h"
 #include "tautstring/partition.h"
+#include "tautstring/path1d.h"
 #include "tautstring/status.h"
 #include "tautstring/tv1d.h"
 #include "tautstring/tv2d.h"

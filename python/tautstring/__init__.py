@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tautstring.functional import certificate1d as certificate1d
     from tautstring.functional import gap2d as gap2d
     from tautstring.functional import lam_max as lam_max
+    from tautstring.functional import path1d as path1d
     from tautstring.functional import prox_tv1d as prox_tv1d
     from tautstring.functional import prox_tv2d as prox_tv2d
     from tautstring.functional import release_scratch as release_scratch
@@ -40,6 +41,7 @@ _HOME_OF = {
     "certificate1d": "functional",
     "gap2d": "functional",
     "lam_max": "functional",
+    "path1d": "functional",
     "prox_tv1d": "functional",
     "prox_tv2d": "functional",
     "release_scratch": "functional",

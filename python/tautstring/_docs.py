@@ -71,6 +71,10 @@ dual
     "lam_max": """\
 It is ``max_i |sum_{j<=i} weight_j (x_j - c)|``, where ``c`` is the (weighted) mean of the
 row.""",
+    "path1d": """\
+Its solutions for all lam at once. As lam grows, segments only merge. So the edges whose
+number is above lam are the borders of the solution at lam, and sorted, the numbers rank the
+change points of a row. (With a lam per edge this does not hold: segments may split again.)""",
     "info": """\
 iterations
     The number of iterations (int32), of two passes each for images. 0 for a row or an image

@@ -82,6 +82,7 @@ solve_newton_number = torch.ops.tautstring.prox_tv1d_newton.number
 certify = torch.ops.tautstring.certificate1d.default
 certify_number = torch.ops.tautstring.certificate1d.number
 find_lam_max = torch.ops.tautstring.lam_max.default
+find_path1d = torch.ops.tautstring.path1d.default
 solve2d = torch.ops.tautstring.prox_tv2d.default
 solve2d_number = torch.ops.tautstring.prox_tv2d.number
 backward2d = torch.ops.tautstring.prox_tv2d_backward.default

@@ -257,6 +257,7 @@ OPS = (
         (Result(Role.SAMPLES, _arithmetic, _one_per_row),),
     ),
     Op((_extension.find_lam_max,), "x", (Result(Role.SAMPLES, _arithmetic, _one_per_row),)),
+    Op((_extension.find_path1d,), "x", (Result(Role.SAMPLES, _arithmetic, _edges),)),
     Op(
         (_extension.solve2d, _extension.solve2d_number),
         "x",

@@ -317,5 +317,6 @@ for _op in (
     _extension.certify,
     _extension.certify_number,
     _extension.find_lam_max,
+    _extension.find_path1d,
 ):
     register_reading(_op)

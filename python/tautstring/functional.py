@@ -84,6 +84,7 @@ __all__ = [
     "certificate1d",
     "gap2d",
     "lam_max",
+    "path1d",
     "prox_tv1d",
     "prox_tv2d",
     "release_scratch",
@@ -583,6 +584,39 @@ def lam_max(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor
     try:
         found = read(_extension.find_lam_max, as_rows(x), weight, along)
         return found.squeeze(along)
+    except RuntimeError as error:
+        raise_by_kind(error)
+
+
+@share_docs
+def path1d(x: Tensor, *, dim: int = -1, weight: Tensor | None = None) -> Tensor:
+    """Return for each edge the lam at which the jump of `prox_tv1d` across it closes.
+
+    {path1d}
+
+    Parameters
+    ----------
+    x, dim, weight
+        See the top of this module. x must be on the CPU.
+
+    Returns
+    -------
+    torch.Tensor
+        x's shape but n - 1 along dim, float64 if x is, else float32: 0 where the solution
+        never jumps. NaN for a row that has a non-finite sample or no samples. It has no
+        gradient; requesting one is an error.
+
+    Examples
+    --------
+    >>> import torch, tautstring
+    >>> tautstring.path1d(torch.tensor([1.0, 2.0, 8.0, 9.0]))
+    tensor([1., 7., 1.])
+    """
+    along = read_problem(x, weight, dim)
+    if x.is_cuda:
+        raise NotImplementedError(f"x: path1d runs on the CPU; pass x.cpu(), got {x.device}")
+    try:
+        return read(_extension.find_path1d, as_rows(x), weight, along)
     except RuntimeError as error:
         raise_by_kind(error)
 

@@ -12,6 +12,7 @@ namespace tautstring::detail {
 inline constexpr const char* kWorkspace1d = "must be at least what prox_tv1d_workspace gives";
 inline constexpr const char* kWorkspaceNewton1d =
     "must be at least what prox_tv1d_newton_workspace gives";
+inline constexpr const char* kWorkspacePath1d = "must be at least what path1d_workspace gives";
 inline constexpr const char* kWorkspace2d = "must be at least what prox_tv2d_workspace gives";
 
 /// How many bytes a call needs.

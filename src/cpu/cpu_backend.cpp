@@ -133,6 +133,8 @@ const Backend kCpuBackend = {
     .backward2d = on_chosen_target<backward2d>,
     .jvp2d = on_chosen_target<jvp2d>,
     .gap2d = on_chosen_target<gap2d>,
+    .path_workspace1d = path1d_workspace,
+    .path1d = path1d,
 };
 
 }  // namespace tautstring::detail

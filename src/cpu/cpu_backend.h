@@ -19,6 +19,8 @@ Status jvp1d(const Jvp1d& call, const Context& context) noexcept;
 Status certificate1d(const Certificate1d& call, const Context& context) noexcept;
 Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
+std::size_t path1d_workspace(const Rows& rows, bool weighted, const Context& context) noexcept;
+Status path1d(const Path1d& call, const Context& context) noexcept;
 std::size_t newton1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status newton1d(const NewtonForward1d& call, const Context& context) noexcept;
 /// Scratch bytes of any 2D call.

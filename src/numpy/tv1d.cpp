@@ -121,6 +121,15 @@ void find_lam_max(const Input& x, const std::optional<Input>& weight, int dim, c
   });
 }
 
+void find_path(const Input& x, const std::optional<Input>& weight, int dim, const Output& lams) {
+  const ConstView samples = view_of(x);
+  const ConstView weights = view_of(weight);
+  const View result = view_of(lams);
+  call_core_with(kAllThreads, [&](const Context& context) {
+    return path1d(samples, result, weights, dim, context);
+  });
+}
+
 void find_tv(const Input& x, int dim, const Output& out) {
   const ConstView samples = view_of(x);
   const View result = view_of(out);
@@ -150,6 +159,8 @@ void add_tv1d(nb::module_& module) {
              array("starts"), array("lengths"), array("values"), array("signs"));
   module.def("lam_max", &find_lam_max, array("x"), array("weight").none(), nb::arg("dim"),
              array("out"));
+  module.def("path1d", &find_path, array("x"), array("weight").none(), nb::arg("dim"),
+             array("lams"));
   module.def("tv", &find_tv, array("x"), nb::arg("dim"), array("out"));
 }
 

@@ -42,6 +42,7 @@ STABLE_TORCH_LIBRARY(tautstring, library) {
   library.def(
       "certificate1d.number(Tensor x, Tensor y, float lam, Tensor? weight, int dim) -> Tensor");
   library.def("lam_max(Tensor x, Tensor? weight, int dim) -> Tensor");
+  library.def("path1d(Tensor x, Tensor? weight, int dim) -> Tensor");
   library.def(
       "prox_tv2d(Tensor x, Tensor lam_rows, Tensor lam_cols, Tensor? start, int height_dim, "
       "int width_dim, bool sharpen, bool accelerated, int iterations, float tol, "
@@ -133,6 +134,7 @@ STABLE_TORCH_LIBRARY_IMPL(tautstring, CompositeExplicitAutograd, library) {
 
 STABLE_TORCH_LIBRARY_IMPL(tautstring, CPU, library) {
   implement(library);
+  library.impl("path1d", TORCH_BOX(&tautstring::torch_ops::find_path1d));
 }
 
 STABLE_TORCH_LIBRARY_IMPL(tautstring, CUDA, library) {

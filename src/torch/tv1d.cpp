@@ -1,5 +1,6 @@
 #include "tv1d.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "call_context.h"
@@ -156,6 +157,17 @@ Tensor find_lam_max(const Tensor& x, const std::optional<Tensor>& weight, std::i
   raise_unless_ok(lam_max(view_of("x", x), output_view_of("out", out), view_of("weight", weight),
                           static_cast<int>(dim), context.get()));
   return out;
+}
+
+Tensor find_path1d(const Tensor& x, const std::optional<Tensor>& weight, std::int64_t dim) {
+  require_device_of("x", x, "weight", weight);
+  require_dim("x", x, dim);
+  const CallContext context(x, weight.has_value(), dim);
+  const std::int64_t edges = std::max<std::int64_t>(x.size(dim) - 1, 0);
+  Tensor lams = make_tensor(shape_with_size(x, dim, edges), arithmetic_dtype(x.scalar_type()), x);
+  raise_unless_ok(path1d(view_of("x", x), output_view_of("lams", lams), view_of("weight", weight),
+                         static_cast<int>(dim), context.get()));
+  return lams;
 }
 
 }  // namespace tautstring::torch_ops

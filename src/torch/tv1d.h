@@ -52,4 +52,7 @@ Tensor certify1d_number(const Tensor& x, const Tensor& y, double lam,
                         const std::optional<Tensor>& weight, std::int64_t dim);
 Tensor find_lam_max(const Tensor& x, const std::optional<Tensor>& weight, std::int64_t dim);
 
+/// One number per edge, in the dtype of the arithmetic. On the CPU only.
+Tensor find_path1d(const Tensor& x, const std::optional<Tensor>& weight, std::int64_t dim);
+
 }  // namespace tautstring::torch_ops

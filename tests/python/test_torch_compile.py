@@ -84,6 +84,7 @@ def test_every_op_of_the_library_is_checked_here():
         "tautstring::certificate1d",
         "tautstring::certificate1d.number",
         "tautstring::lam_max",
+        "tautstring::path1d",  # in test_torch_path1d.py
         "tautstring::prox_tv2d",  # these four in test_torch_compile2d.py
         "tautstring::prox_tv2d.number",
         "tautstring::prox_tv2d_backward",

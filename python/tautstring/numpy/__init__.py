@@ -41,6 +41,7 @@ from tautstring.numpy._images import gap2d, prox_tv2d, prox_tv2d_vjp
 from tautstring.numpy._readings import (
     certificate1d,
     lam_max,
+    path1d,
     release_scratch,
     segments1d,
     show_config,
@@ -59,6 +60,7 @@ __all__ = [
     "certificate1d",
     "gap2d",
     "lam_max",
+    "path1d",
     "prox_tv1d",
     "prox_tv1d_vjp",
     "prox_tv2d",

@@ -159,6 +159,38 @@ def lam_max(x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = N
     return _drop_dim(out, along)
 
 
+@share_docs
+def path1d(x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = None) -> FloatArray:
+    """Return for each edge the lam at which the jump of `prox_tv1d` across it closes.
+
+    {path1d}
+
+    Parameters
+    ----------
+    x, dim, weight
+        See the top of this module.
+
+    Returns
+    -------
+    numpy.ndarray
+        x's shape but n - 1 along dim, float64 if x is, else float32: 0 where the solution
+        never jumps. NaN for a row that has a non-finite sample or no samples.
+
+    Examples
+    --------
+    >>> import tautstring.numpy as tn
+    >>> tn.path1d([1.0, 2.0, 8.0, 9.0])
+    array([1., 7., 1.])
+    """
+    samples = read_array("x", x)
+    along = read_dim(dim, samples.ndim)
+    rows = np.atleast_1d(samples)
+    edges = max(rows.shape[along] - 1, 0)
+    lams = np.empty(with_size(rows.shape, along, edges), _arithmetic_dtype(samples))
+    _numpy.path1d(rows, read_weight(weight), along, lams)
+    return lams
+
+
 def tv(x: npt.ArrayLike, *, dim: int = -1) -> FloatArray:
     """Return the total variation ``sum_i |x_{i+1} - x_i|`` of each row.
 
@@ -225,8 +257,11 @@ def release_scratch() -> None:
 
 def _row_numbers(x: FloatArray, dim: int) -> FloatArray:
     """Allocate one number per row, in x's own arithmetic type."""
-    dtype = np.float64 if x.dtype == np.float64 else np.float32
-    return np.empty(with_size(x.shape, dim, 1), dtype)
+    return np.empty(with_size(x.shape, dim, 1), _arithmetic_dtype(x))
+
+
+def _arithmetic_dtype(x: FloatArray) -> type[np.float64 | np.float32]:
+    return np.float64 if x.dtype == np.float64 else np.float32
 
 
 def _drop_dim(numbers: FloatArray, dim: int) -> FloatArray:
