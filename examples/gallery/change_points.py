@@ -2,8 +2,8 @@
 Find change points
 ==================
 
-The solution is constant on segments. Where one segment ends and the next one starts, the signal
-has a change point.
+The solution is piecewise constant. Where one constant segment ends and the next one starts, the
+signal has a change point.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ clean = np.repeat([0.0, 2.0, 0.5, 1.2, 3.0], np.diff([*true_starts, 800]))
 noisy = clean + rng.normal(0, 0.4, clean.size)
 
 # %%
-# ``segments1d`` returns where segments start, their values, and the direction of each jump. With
-# a larger lambda there are fewer: segments only merge as lambda grows.
+# ``segments1d`` returns where segments start, their values, and the direction of each jump. A
+# larger lambda gives fewer segments: they only merge as lambda grows.
 
 for lam in (1.0, 5.0, 25.0):
     found = ts.segments1d(noisy, lam=lam)
@@ -31,8 +31,8 @@ segments = ts.segments1d(noisy, lam=25.0)
 print(segments.starts)
 
 # %%
-# Total variation draws the values of segments towards each other. Their means over the samples
-# undo this.
+# Total variation draws the values of neighbouring segments towards each other. To undo this, take
+# the mean of the samples of each segment.
 
 ends = [*segments.starts[1:], noisy.size]
 means = [noisy[start:end].mean() for start, end in zip(segments.starts, ends, strict=True)]

@@ -2,8 +2,8 @@
 Which lambda?
 =============
 
-A rule of thumb for images with noise of standard deviation sigma is ``lam = 0.7 * sigma``. Here
-it is compared with the best lambda, for three photos and for a scene of plain areas.
+A rule of thumb for images with noise of standard deviation sigma is ``lam = 0.7 * sigma``. This
+example compares it with the best lambda, for three photos and for a scene of plain areas.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ images = {
 }
 
 # %%
-# Lambdas from a fifth of sigma to three times sigma, for weak, medium and strong noise.
+# Try lambdas from a fifth of sigma to three times sigma, for weak, medium and strong noise.
 
 factors = np.geomspace(0.2, 3, 14)
 rng = np.random.default_rng(0)
@@ -59,4 +59,4 @@ plt.show()
 # %%
 # On these photos the rule loses at most 0.3 dB where noise is medium or strong. With weak noise
 # it loses up to 0.7 dB: texture then matters more than noise, and half of the rule is better.
-# Plain areas want more than twice the rule, which loses 4 to 5 dB there.
+# Plain areas need more than twice the rule's lambda: there the rule loses 4 to 5 dB.

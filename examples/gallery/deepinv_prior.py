@@ -3,8 +3,8 @@ A prior for deepinv
 ===================
 
 `deepinv <https://deepinv.github.io>`_ solves inverse problems by iterations that alternate
-between the data and a prior. Any prior with a ``prox`` works: this one is total variation,
-solved by Tautstring.
+between a step for the data and a step for the prior. Any prior with a ``prox`` works: this one is
+total variation, solved by Tautstring.
 """
 
 import importlib.util
@@ -21,8 +21,8 @@ def psnr(image, clean):
 
 
 # %%
-# A photo of which two pixels in three are lost. deepinv is not needed to use Tautstring; without
-# it, the rest of this example is skipped.
+# Two thirds of the pixels of a photo are lost. Tautstring does not need deepinv; if deepinv is not
+# installed, the rest of this example is skipped.
 
 IS_HERE = importlib.util.find_spec("deepinv") is not None
 if not IS_HERE:
@@ -31,7 +31,8 @@ if not IS_HERE:
 photo = torch.from_numpy(astronaut()[:128, 144:272].copy()).permute(2, 0, 1)[None] / 255
 
 # %%
-# The prior: its value for deepinv's reports, and its prox with the weight that deepinv passes.
+# The prior defines its value, for deepinv's reports, and its prox, with the weight that deepinv
+# passes.
 
 if IS_HERE:
     import deepinv

@@ -22,8 +22,8 @@ sigma = 0.5
 noisy = clean + rng.normal(0, sigma, clean.size)
 
 # %%
-# One call solves it exactly. Lambda has the unit of the samples; it should grow with the noise,
-# and with the square root of the lengths that should be averaged over.
+# One call computes the exact solution. Lambda has the unit of the samples. It should grow with the
+# noise, and with the square root of the lengths to average over.
 
 smooth = ts.prox_tv1d(noisy, lam=5 * sigma)
 low_pass = min(
@@ -48,7 +48,7 @@ for axis, values, name in zip(
     axis.set_title(f"{name}: error {rms(values):.2f}", fontsize=10)
 
 # %%
-# The result is not near the optimum, it is the optimum. The certificate checks the optimality
-# conditions in one pass; it is the largest violation, relative to the range of the samples.
+# The result is the optimum, up to rounding. The certificate proves it: one pass checks the
+# optimality conditions and returns the largest violation, relative to the range of the samples.
 
 print(ts.certificate1d(noisy, smooth, lam=5 * sigma))

@@ -2,8 +2,9 @@
 Weighted total variation with an edge map
 =========================================
 
-Lambda may differ from edge to edge. Where an outline is known, for instance from another image
-of the same scene, a small lambda there keeps it, and the rest can be smoothed strongly.
+Lambda may differ from edge to edge (an edge joins two neighbouring pixels). If an outline is
+known, for instance from another image of the same scene, a small lambda there keeps it, and the
+rest can be smoothed strongly.
 """
 
 import matplotlib.pyplot as plt
@@ -12,8 +13,8 @@ import numpy as np
 import tautstring.numpy as ts
 
 # %%
-# A scene with a step that is as small as the noise. The guide shows the same outlines, without
-# noise.
+# A scene with a step that is as small as the noise. A second image, the guide, shows the same
+# outlines without noise.
 
 rng = np.random.default_rng(0)
 y, x = np.mgrid[:128, :128]
@@ -22,7 +23,8 @@ guide = scene + 0.2 * np.sin(x / 40)
 noisy = scene + rng.normal(0, 0.1, scene.shape)
 
 # %%
-# Two maps: one lambda for each pair of neighbours in a row, one for each pair in a column.
+# Compute two maps: one has a lambda for each pair of neighbours in a row, the other for each pair
+# in a column.
 
 
 def lam_of(steps):

@@ -2,9 +2,9 @@
 Learn a map of lambdas
 ======================
 
-A small net looks at a noisy image and chooses lambda for each edge. One exact 2D solve follows,
-and gradients flow through it: the net learns to smooth areas and to spare outlines. It never
-sees the lambdas that it should choose, only clean images.
+A small net takes a noisy image and predicts lambda for each edge, that is, each pair of
+neighbouring pixels. A 2D solve follows, and gradients flow through it: the net learns to smooth
+areas and to keep outlines. Training needs no target lambdas, only clean images.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ import tautstring
 SIGMA = 0.2
 
 # %%
-# Scenes of rectangles, rendered anew for each step.
+# Scenes of rectangles, rendered again for each step.
 
 
 def scenes(count, generator, size=48):
@@ -46,8 +46,8 @@ class LambdaMap(nn.Module):
 
 
 # %%
-# With ``tol`` the call iterates until a duality gap proves that it is near the optimum. Its
-# gradient is then that of the exact solution, and nothing has to be kept of the iterations.
+# With ``tol`` the call iterates until a duality gap proves that the result is near the optimum. The
+# gradient is then that of the exact solution, and only the last iteration has to be saved for it.
 
 torch.manual_seed(0)
 generator = torch.Generator().manual_seed(0)
@@ -64,7 +64,7 @@ for _ in range(80):
     losses.append(loss.item())
 
 # %%
-# On scenes that it has not seen, beside the best single lambda for these scenes.
+# Compare the net with the best single lambda, on scenes that it has not seen.
 
 clean, noisy = scenes(16, generator)
 with torch.no_grad():

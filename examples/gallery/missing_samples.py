@@ -2,8 +2,8 @@
 Missing samples
 ===============
 
-A sample of weight 0 is missing. It is never read, so it may be NaN, and the result fills it in.
-Weights between 0 and 1 say how much a sample is to be trusted.
+A sample of weight 0 is missing. It is never read, so it may be NaN, and the result fills the gap.
+Weights between 0 and 1 say how much to trust a sample.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import numpy as np
 import tautstring.numpy as ts
 
 # %%
-# A third of the samples are missing, and a stretch of 60 in a row.
+# A third of the samples are missing, and also 60 consecutive ones.
 
 rng = np.random.default_rng(1)
 clean = np.repeat([1.0, 3.0, 2.0], [150, 130, 120])
@@ -31,6 +31,6 @@ axis.plot(filled, label="result")
 axis.legend()
 
 # %%
-# Without a weight, NaN spreads over its row, and no further: other rows are not affected.
+# Without weights, a NaN makes its whole row NaN. Other rows are not affected.
 
 print(np.isnan(ts.prox_tv1d(signal, lam=2.0)).all())

@@ -13,8 +13,9 @@ from skimage.data import astronaut
 import tautstring.numpy as ts
 
 # %%
-# NASA's portrait of Eileen Collins (public domain), as scikit-image has it, in [0, 1]. Channels
-# are solved on their own: ``dims`` names the two dimensions of an image. No copy is made.
+# NASA's portrait of Eileen Collins (public domain), from scikit-image, with values in [0, 1]. Each
+# channel is solved on its own: ``dims`` names the two dimensions of an image, so no transpose is
+# needed.
 
 photo = astronaut()[:256, 96:352].astype(np.float32) / 255
 smooth = ts.prox_tv2d(photo, 0.1, dims=(0, 1), tol=1e-4)
@@ -29,8 +30,8 @@ for axis, image, title in zip(
     axis.set_axis_off()
 
 # %%
-# How strong? Lambda has the unit of the pixels. Each picture has ten times the lambda of the one
-# before.
+# Lambda sets the strength. It has the unit of the pixels. Each picture has ten times the lambda of
+# the previous one.
 
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
 for axis, lam in zip(axes, (0.01, 0.1, 1.0), strict=True):

@@ -2,7 +2,7 @@
 A TV layer in a torchvision net
 ===============================
 
-`tautstring.TVLayer` is a module like any other. Here it stands between two stages of a
+`tautstring.TVLayer` is a module like any other. Here it is inserted between two stages of a
 ResNet-18, with one lambda for each channel, which training adapts.
 """
 
@@ -14,7 +14,7 @@ from torchvision.models import resnet18
 import tautstring
 
 # %%
-# The net has random weights, which is enough to see what the layer does.
+# The net has random weights; this is enough to show what the layer does.
 
 torch.manual_seed(0)
 net = resnet18(weights=None, num_classes=10)
@@ -23,8 +23,8 @@ layer = net.layer1[1]
 print(layer)
 
 # %%
-# Lambda needs no weight decay: decay pulls softplus(raw_lam) to 0.69, whatever the data. It may
-# have a learning rate of its own.
+# Give lambda no weight decay: decay pulls softplus(raw_lam) to 0.69, whatever the data. Lambda may
+# have its own learning rate.
 
 lambdas = [layer.raw_lam]
 others = [each for each in net.parameters() if each is not layer.raw_lam]

@@ -2,8 +2,8 @@
 Total variation over time
 =========================
 
-Rows may lie along any dimension. Along time, each pixel of a video is a signal of its own:
-noise goes, and what appears or vanishes stays sharp.
+Rows may lie along any dimension. Along time, each pixel of a video is a separate signal:
+smoothing removes noise, and what appears or vanishes stays sharp in time.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ clean = np.stack(
 video = clean + rng.normal(0, 0.4, clean.shape).astype(np.float32)
 
 # %%
-# ``dim=0`` is time. There are 4096 rows of 48 samples; they are not copied to be contiguous.
+# ``dim=0`` is time. There are 4096 rows of 48 samples; they need not be contiguous in memory.
 
 smooth = ts.prox_tv1d(video, lam=1.0, dim=0)
 averaged = np.stack([video[max(0, t - 2) : t + 3].mean(axis=0) for t in range(frames)])
