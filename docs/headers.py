@@ -22,6 +22,7 @@ PAGES = {
             "newton1d",
             "certificate",
             "path1d",
+            "select1d",
             "partition",
             "view",
             "context",

@@ -10,6 +10,7 @@
 
 #include "tautstring/context.h"
 #include "tautstring/newton1d.h"
+#include "tautstring/select1d.h"
 #include "tautstring/status.h"
 #include "tautstring/tv1d.h"
 #include "tautstring/tv2d.h"
@@ -144,6 +145,18 @@ struct Path1d {
   ConstRowArray x;
   ConstRowArray weight;
   RowArray lams;  // one per edge
+};
+
+/// One number per row: the lambda that a criterion selects, or the noise.
+struct Select1d {
+  Rows rows;
+  ConstRowArray x;
+  ConstRowArray weight;
+  ConstRowArray sigma;   // of size 1
+  bool selects = false;  // else estimates sigma
+  Criterion criterion = Criterion::sure;
+  std::int64_t segments = 1;
+  RowArray out;
 };
 
 /// The shape of a batch of images. Image i is at the i-th index of the batch dimensions, last one
@@ -340,6 +353,8 @@ struct Backend {
   // Null if the device does not have them.
   std::size_t (*path_workspace1d)(const Rows&, bool weighted, const Context&) noexcept = nullptr;
   Status (*path1d)(const Path1d&, const Context&) noexcept = nullptr;
+  std::size_t (*select_workspace1d)(const Rows&, bool weighted, const Context&) noexcept = nullptr;
+  Status (*select1d)(const Select1d&, const Context&) noexcept = nullptr;
 };
 
 extern const Backend kCpuBackend;

@@ -7,6 +7,7 @@
 #include "tautstring/newton1d.h"
 #include "tautstring/partition.h"
 #include "tautstring/path1d.h"
+#include "tautstring/select1d.h"
 #include "tautstring/status.h"
 #include "tautstring/tv1d.h"
 #include "tautstring/tv2d.h"

@@ -13,6 +13,8 @@ inline constexpr const char* kWorkspace1d = "must be at least what prox_tv1d_wor
 inline constexpr const char* kWorkspaceNewton1d =
     "must be at least what prox_tv1d_newton_workspace gives";
 inline constexpr const char* kWorkspacePath1d = "must be at least what path1d_workspace gives";
+inline constexpr const char* kWorkspaceSelect1d =
+    "must be at least what select_lam1d_workspace gives";
 inline constexpr const char* kWorkspace2d = "must be at least what prox_tv2d_workspace gives";
 
 /// How many bytes a call needs.

@@ -135,6 +135,8 @@ const Backend kCpuBackend = {
     .gap2d = on_chosen_target<gap2d>,
     .path_workspace1d = path1d_workspace,
     .path1d = path1d,
+    .select_workspace1d = select1d_workspace,
+    .select1d = select1d,
 };
 
 }  // namespace tautstring::detail

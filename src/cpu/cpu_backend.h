@@ -21,6 +21,8 @@ Status lam_max(const RowReduction& call, const Context& context) noexcept;
 Status tv(const RowReduction& call, const Context& context) noexcept;
 std::size_t path1d_workspace(const Rows& rows, bool weighted, const Context& context) noexcept;
 Status path1d(const Path1d& call, const Context& context) noexcept;
+std::size_t select1d_workspace(const Rows& rows, bool weighted, const Context& context) noexcept;
+Status select1d(const Select1d& call, const Context& context) noexcept;
 std::size_t newton1d_workspace(const Rows& rows, const Context& context) noexcept;
 Status newton1d(const NewtonForward1d& call, const Context& context) noexcept;
 /// Scratch bytes of any 2D call.

@@ -1,13 +1,12 @@
 // The lambdas at which the jumps of rows close.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "cpu/cpu_backend.h"
-#include "cpu/merging_row.h"
+#include "cpu/loaded_row.h"
 #include "cpu/parallel.h"
 #include "cpu/value_checks.h"
-#include "step/row/reduction_workers.h"
+#include "step/row/row_io.h"
 
 namespace tautstring::detail {
 namespace {
@@ -17,7 +16,6 @@ class PathWorker {
   PathWorker(const Path1d& call, Scratch& scratch) noexcept
       : call_(call),
         row_(scratch, call.rows.n, call.weight.given),
-        merging_(scratch, call.rows.n),
         lams_(scratch.take<double>(call.rows.n)) {}
 
   static std::size_t bytes(const Rows& rows, bool weighted) noexcept {
@@ -36,44 +34,21 @@ class PathWorker {
  private:
   void find_lams(std::int64_t row) noexcept {
     const std::int32_t edges = call_.rows.n - 1;
-    const ScaledRow scaled = load_scaled_row(call_.x, call_.weight, call_.rows, row, row_);
-    if (!std::isfinite(scaled.size) || !scaled.any) {
-      std::fill_n(lams_, edges, std::numeric_limits<double>::quiet_NaN());
-    } else {
+    if (row_.load(call_.x, call_.weight, call_.rows, row)) {
       std::fill_n(lams_, edges, 0.0);
-      merge_all(scaled);
+      MergingRow& merging = row_.start();
+      while (!merging.is_one_segment()) {
+        const std::int32_t closed = row_.place_of(merging.merge());
+        lams_[closed - 1] = row_.unscaled_lam(merging.lam());
+      }
+    } else {
+      std::fill_n(lams_, edges, std::numeric_limits<double>::quiet_NaN());
     }
     store_row(call_.lams.row(call_.rows, row), edges, lams_);
   }
 
-  void merge_all(const ScaledRow& scaled) noexcept {
-    const std::int32_t n = call_.rows.n;
-    const double scale = choose_scale(scaled.size);
-    multiply(row_.x, n, scale);
-    std::int32_t present = n;
-    if (scaled.weights != nullptr) {
-      present = 0;
-      for (std::int32_t i = 0; i < n; ++i) {
-        if (scaled.weights[i] == 0) continue;
-        row_.x[present] = row_.x[i];
-        row_.compact[present] = scaled.weights[i];
-        row_.present[present++] = i;
-      }
-    }
-    // Only differences count. With a large offset, sums times widths would lose their digits.
-    for (std::int32_t i = present; i-- > 0;) row_.x[i] -= row_.x[0];
-    const double unit = std::numeric_limits<double>::epsilon() * scaled.size * scale;
-    merging_.start(row_.x, scaled.weights == nullptr ? nullptr : row_.compact, present, unit);
-    while (!merging_.is_one_segment()) {
-      const std::int32_t closed = merging_.merge();
-      const std::int32_t sample = scaled.weights == nullptr ? closed : row_.present[closed];
-      lams_[sample - 1] = unscaled(merging_.lam(), scale, scaled.weight_scale);
-    }
-  }
-
   const Path1d& call_;
-  RowScratch row_;
-  MergingRow merging_;
+  LoadedRow row_;
   double* lams_;  // one per edge
 };
 

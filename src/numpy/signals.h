@@ -7,7 +7,7 @@
 
 namespace tautstring::numpy {
 
-/// Runs the handlers of pending signals, every few milliseconds and only on Python's main thread,
+/// Runs the handlers of pending signals, every 50 ms and only on Python's main thread,
 /// where they belong. The call must stop if a handler raises; that exception is then Python's
 /// current one.
 class Signals final : public Interrupt {
