@@ -10,7 +10,7 @@ import numbers
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from tautstring import _numpy
 
@@ -25,6 +25,7 @@ _ITERATIONS = {
 _MOST = 2**31 - 1
 
 Mode = Literal["smooth", "sharp"]
+Criterion = Literal["sure", "bic", "discrepancy", "segments"]
 Method = Literal["dykstra", "accelerated"]
 Grad = Literal["unrolled", "implicit"]
 
@@ -152,6 +153,18 @@ def read_choice(name: str, value: str | None, choices: tuple[str | None, ...]) -
     if not is_word or value not in choices:
         allowed = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
         raise ValueError(f"{name}: must be {allowed}, got {value!r}")
+
+
+def read_criterion(method: str, segments: int | None) -> tuple[int, int]:
+    """Return the number of the criterion in the core, and that of segments."""
+    criteria = get_args(Criterion)
+    read_choice("method", method, criteria)
+    if (method == "segments") != (segments is not None):
+        raise ValueError(
+            f"segments: must be given with method='segments', and only then, got {segments}"
+        )
+    most = 1 if segments is None else read_integer("segments", segments, "an integer >= 1")
+    return criteria.index(method), most
 
 
 def read_mode(mode: str) -> bool:

@@ -130,6 +130,28 @@ void find_path(const Input& x, const std::optional<Input>& weight, int dim, cons
   });
 }
 
+void select(const Input& x, const std::optional<Input>& sigma, const std::optional<Input>& weight,
+            int dim, int criterion, std::int64_t segments, const Output& lam) {
+  const Selection1d selection = {.x = view_of(x),
+                                 .criterion = static_cast<Criterion>(criterion),
+                                 .sigma = view_of(sigma),
+                                 .segments = segments,
+                                 .weight = view_of(weight),
+                                 .dim = dim};
+  const View result = view_of(lam);
+  call_core_with(kAllThreads,
+                 [&](const Context& context) { return select_lam1d(selection, result, context); });
+}
+
+void find_sigma(const Input& x, const std::optional<Input>& weight, int dim, const Output& sigma) {
+  const ConstView samples = view_of(x);
+  const ConstView weights = view_of(weight);
+  const View result = view_of(sigma);
+  call_core_with(kAllThreads, [&](const Context& context) {
+    return estimate_sigma1d(samples, result, weights, dim, context);
+  });
+}
+
 void find_tv(const Input& x, int dim, const Output& out) {
   const ConstView samples = view_of(x);
   const View result = view_of(out);
@@ -161,6 +183,10 @@ void add_tv1d(nb::module_& module) {
              array("out"));
   module.def("path1d", &find_path, array("x"), array("weight").none(), nb::arg("dim"),
              array("lams"));
+  module.def("select_lam1d", &select, array("x"), array("sigma").none(), array("weight").none(),
+             nb::arg("dim"), nb::arg("criterion"), nb::arg("segments"), array("lam"));
+  module.def("estimate_sigma1d", &find_sigma, array("x"), array("weight").none(), nb::arg("dim"),
+             array("sigma"));
   module.def("tv", &find_tv, array("x"), nb::arg("dim"), array("out"));
 }
 

@@ -27,7 +27,7 @@ PYTHON_BLOCKS = {
     "docs/five_minutes.md": 2,
     "docs/from_tv_layers_for_cv.md": 1,
     "docs/index.md": 1,
-    "docs/numpy.md": 5,
+    "docs/numpy.md": 7,
     "docs/pytorch.md": 4,
 }
 TASK_COMMANDS = {"tasks/README.md": 12}

@@ -40,10 +40,12 @@ from tautstring._options import Newton
 from tautstring.numpy._images import gap2d, prox_tv2d, prox_tv2d_vjp
 from tautstring.numpy._readings import (
     certificate1d,
+    estimate_sigma,
     lam_max,
     path1d,
     release_scratch,
     segments1d,
+    select_lam,
     show_config,
     tv,
 )
@@ -58,6 +60,7 @@ __all__ = [
     "Newton",
     "Segments",
     "certificate1d",
+    "estimate_sigma",
     "gap2d",
     "lam_max",
     "path1d",
@@ -67,6 +70,7 @@ __all__ = [
     "prox_tv2d_vjp",
     "release_scratch",
     "segments1d",
+    "select_lam",
     "show_config",
     "tv",
 ]

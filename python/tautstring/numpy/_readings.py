@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tautstring import _numpy
 from tautstring._docs import share_docs
-from tautstring._options import read_dim
+from tautstring._options import Criterion, read_criterion, read_dim
 from tautstring.numpy._arguments import FloatArray, read_array, read_weight, with_size
 from tautstring.numpy._rows import Problem
 from tautstring.numpy._types import Config, Segments
@@ -189,6 +189,89 @@ def path1d(x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = No
     lams = np.empty(with_size(rows.shape, along, edges), _arithmetic_dtype(samples))
     _numpy.path1d(rows, read_weight(weight), along, lams)
     return lams
+
+
+def select_lam(
+    x: npt.ArrayLike,
+    method: Criterion = "sure",
+    *,
+    sigma: npt.ArrayLike | None = None,
+    segments: int | None = None,
+    dim: int = -1,
+    weight: npt.ArrayLike | None = None,
+) -> FloatArray:
+    """Return for each row the best lam of `prox_tv1d` by a criterion: the exact optimum.
+
+    As lam grows, segments only merge (`path1d`), so all solutions are compared, not those on a
+    grid. With ``loss = sum_i weight_i (y_i - x_i)^2``, the number k of segments and the number n
+    of samples:
+
+    Parameters
+    ----------
+    x, dim, weight
+        See the top of this module.
+    method
+        ``"sure"``: the smallest ``loss + 2 sigma^2 k``, Stein's unbiased estimate of how far y
+        is from the signal without noise. ``"bic"``: the smallest ``loss + sigma^2 log(n) k``,
+        which keeps fewer segments. ``"discrepancy"``: the largest lam with
+        ``loss <= n sigma^2``. ``"segments"``: the smallest lam with at most that many.
+    sigma
+        The standard deviation of the noise of a sample of weight 1: a number, or an array that
+        broadcasts to x, with size 1 along dim. None: `estimate_sigma` of each row.
+    segments
+        With ``method="segments"``, their number.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number per row: x's shape without dim, float64 if x is, else float32. NaN for a row
+        that has a non-finite sample or no samples, or whose sigma is not known.
+
+    Examples
+    --------
+    >>> import tautstring.numpy as tn
+    >>> tn.select_lam([1.0, 2.0, 8.0, 9.0], "segments", segments=2)
+    array(1.)
+    """
+    criterion, most = read_criterion(method, segments)
+    samples = read_array("x", x)
+    along = read_dim(dim, samples.ndim)
+    noise = None if sigma is None else read_array("sigma", sigma)
+    lam = _row_numbers(samples, along)
+    _numpy.select_lam1d(samples, noise, read_weight(weight), along, criterion, most, lam)
+    return _drop_dim(lam, along)
+
+
+def estimate_sigma(
+    x: npt.ArrayLike, *, dim: int = -1, weight: npt.ArrayLike | None = None
+) -> FloatArray:
+    """Return for each row an estimate of the standard deviation of its noise.
+
+    It is the median size of second differences, over what it is for normal noise. Plateaus and
+    ramps do not count, and jumps hardly, since they are few.
+
+    Parameters
+    ----------
+    x, dim, weight
+        See the top of this module.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number per row: x's shape without dim, float64 if x is, else float32. NaN for a row
+        that has a non-finite sample, or no three present samples one after the other.
+
+    Examples
+    --------
+    >>> import tautstring.numpy as tn
+    >>> tn.estimate_sigma([0.0, 1.0, 2.0, 3.0, 9.0, 9.0, 9.0])
+    array(0.)
+    """
+    samples = read_array("x", x)
+    along = read_dim(dim, samples.ndim)
+    sigma = _row_numbers(samples, along)
+    _numpy.estimate_sigma1d(samples, read_weight(weight), along, sigma)
+    return _drop_dim(sigma, along)
 
 
 def tv(x: npt.ArrayLike, *, dim: int = -1) -> FloatArray:
