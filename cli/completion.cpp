@@ -30,9 +30,15 @@ std::vector<std::string> names_of_options(const CommandText& command) {
 }
 
 /// Text between single quotes, for all three shells.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
   return quoted + "'";
 }
 
@@ -55,7 +61,7 @@ std::string bash_script(const std::vector<CommandText>& commands) {
       std::vector<std::string> patterns;
       for (const std::string& name : option.names) patterns.push_back(command.name + "," + name);
       script += fmt::format("    {}) values={} ;;\n", joined(patterns, "|"),
-                            quoted(option.choices.empty() ? " " : joined(option.choices, " ")));
+                            in_quotes(option.choices.empty() ? " " : joined(option.choices, " ")));
     }
   }
   script += "  esac\n  case $command in\n";
@@ -64,10 +70,10 @@ std::string bash_script(const std::vector<CommandText>& commands) {
     if (command.name == "tautstring") {
       for (const std::string& name : names_of_commands(commands)) words.push_back(name);
     }
-    script += fmt::format("    {}) options={}", command.name, quoted(joined(words, " ")));
+    script += fmt::format("    {}) options={}", command.name, in_quotes(joined(words, " ")));
     for (const OptionText& option : command.options) {
       if (!option.is_argument || option.choices.empty()) continue;
-      script += " arguments=" + quoted(joined(option.choices, " "));
+      script += " arguments=" + in_quotes(joined(option.choices, " "));
     }
     script += " ;;\n";
   }
@@ -102,14 +108,16 @@ std::string zsh_argument(const OptionText& option) {
                                  : option.choices.empty() ? ""
                                                           : "(" + joined(option.choices, " ") + ")";
   if (option.is_argument) {
-    return quoted((option.is_required ? ":" : "*:") + option.names[0] + ":" + candidates);
+    return in_quotes((option.is_required ? ":" : "*:") + option.names[0] + ":" + candidates);
   }
   const std::string value = option.value.empty() ? "" : ":" + option.value + ":" + candidates;
   std::vector<std::string> all;
   for (const std::string& name : option.names) {
-    const bool takes_equals_sign = !value.empty() && name.rfind("--", 0) == 0;
-    all.push_back(
-        quoted(name + (takes_equals_sign ? "=" : "") + in_brackets(option.description) + value));
+    std::string text = name;
+    if (!value.empty() && name.rfind("--", 0) == 0) text += "=";
+    text += in_brackets(option.description);
+    text += value;
+    all.push_back(in_quotes(text));
   }
   return joined(all, " ");
 }
@@ -118,7 +126,7 @@ std::string zsh_script(const std::vector<CommandText>& commands) {
   std::string script = "#compdef tautstring\n_tautstring() {\n  local -a commands=(\n";
   for (const CommandText& command : commands) {
     if (command.name == "tautstring") continue;
-    script += "    " + quoted(command.name + ":" + command.description) + "\n";
+    script += "    " + in_quotes(command.name + ":" + command.description) + "\n";
   }
   script +=
       "  )\n  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
@@ -152,16 +160,16 @@ std::string fish_script(const std::vector<CommandText>& commands) {
         is_whole ? "__fish_use_subcommand" : "__fish_seen_subcommand_from " + command.name;
     if (!is_whole) {
       script += fmt::format("complete -c tautstring -n __fish_use_subcommand -a {} -d {}\n",
-                            command.name, quoted(command.description));
+                            command.name, in_quotes(command.description));
     }
     for (const OptionText& option : command.options) {
       if (option.is_argument && option.choices.empty()) continue;
-      script += fmt::format("complete -c tautstring -n {}", quoted(where));
+      script += fmt::format("complete -c tautstring -n {}", in_quotes(where));
       for (const std::string& name : option.names) script += fish_name(name);
       if (option.is_argument) script += " -f";
       if (!option.value.empty()) script += option.takes_file() ? " -r" : " -x";
-      if (!option.choices.empty()) script += " -a " + quoted(joined(option.choices, " "));
-      script += " -d " + quoted(option.description) + "\n";
+      if (!option.choices.empty()) script += " -a " + in_quotes(joined(option.choices, " "));
+      script += " -d " + in_quotes(option.description) + "\n";
     }
   }
   return script;

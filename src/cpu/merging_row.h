@@ -24,7 +24,7 @@ class MergingRow {
   MergingRow(Scratch& scratch, std::int32_t n) noexcept
       : sums_(scratch.take<AccurateSum>(n)),
         widths_(scratch.take<double>(n)),
-        signs_(scratch.take<std::int8_t>(n)),
+        signs_(scratch.take<std::int16_t>(n)),
         left_(scratch.take<std::int32_t>(n)),
         right_(scratch.take<std::int32_t>(n)),
         queue_(scratch, n) {}
@@ -49,7 +49,7 @@ class MergingRow {
       sums_[i] = AccurateSum();
       sums_[i].add_product(width, x[i]);
       widths_[i] = width;
-      signs_[i] = static_cast<std::int8_t>(i == 0 ? 0 : x[i] > x[i - 1] ? 1 : -1);
+      signs_[i] = static_cast<std::int16_t>(i == 0 ? 0 : x[i] > x[i - 1] ? 1 : -1);
       left_[i] = last;
       right_[last] = i;
       last = i;
@@ -150,7 +150,7 @@ class MergingRow {
   // Of each segment, at the place of its first sample.
   AccurateSum* sums_;
   double* widths_;
-  std::int8_t* signs_;   // of the jump to its left
+  std::int16_t* signs_;  // of the jump to its left
   std::int32_t* left_;   // the segment before
   std::int32_t* right_;  // the segment after; the number of samples if there is none
   EdgeQueue queue_;      // of the jumps, by the segment at their right
