@@ -82,7 +82,7 @@ test-aarch64:  ## compile the core and its tests for 64-bit ARM, and run them un
 lint:  ## check format and code: clang-format, clang-tidy, ruff, mypy
 	@tools/setup build test lint
 	@cmake --preset lint > /dev/null
-	tools/lint
+	tools/lint $(LINT)
 
 format:  ## rewrite all sources in the project's format
 	@tools/setup lint test
